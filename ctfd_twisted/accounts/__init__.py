@@ -1,0 +1,1 @@
+"""Users, teams, tokens, sessions and sign-up: who is who, and who may sign in."""

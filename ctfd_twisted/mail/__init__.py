@@ -1,0 +1,1 @@
+"""Mail: what is written to people, and how it leaves."""
