@@ -1,0 +1,1 @@
+"""What those who run the platform touch: commands, the supervisor's notices."""
