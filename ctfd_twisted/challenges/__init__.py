@@ -1,0 +1,1 @@
+"""Challenges, their flags, hints, files, tags, topics, solutions and ratings."""

@@ -1,0 +1,1 @@
+"""The competition's settings and secrets."""

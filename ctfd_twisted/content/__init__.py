@@ -1,0 +1,1 @@
+"""Pages, notifications and comments."""

@@ -1,0 +1,1 @@
+"""Engine, transactions, schema and migrations."""

@@ -1,0 +1,1 @@
+"""What every route shares: parsing, answers, errors, gates and limits."""

@@ -1,0 +1,1 @@
+"""King of the hill: hills, ticks and reigns."""

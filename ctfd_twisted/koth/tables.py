@@ -1,0 +1,1 @@
+"""Own tables of king of the hill."""

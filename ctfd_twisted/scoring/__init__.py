@@ -1,0 +1,1 @@
+"""Attempts, solves, awards, unlocks, values and standings."""

@@ -1,0 +1,1 @@
+"""The web interface for players and administrators."""

@@ -1,0 +1,1 @@
+"""Own tables of the webhooks."""
