@@ -48,6 +48,7 @@ setup(
         "nh3>=0.2.18",
         "psycopg[binary]>=3.2",
         "pyopenssl>=24.1",
+        "regex>=2024.5.15",  # regular expressions with a time limit, for flags
         "service-identity>=24.1",
         "sqlalchemy>=2.0.30",
         "treq>=24.9",
