@@ -1,0 +1,159 @@
+"""The one seam between the reactor and the database's threads.
+
+``Database.run(fn, *args)`` begins a transaction in a thread, calls ``fn(conn, *args)``, commits, tells the topics that
+``fn`` touched and gives back its value. Everything above this module waits; everything below it is plain synchronous code
+over a connection. What leaves a transaction is frozen values, never a row or a result.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError, OperationalError
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
+
+from ctfd_twisted.db.engine import Engines
+from ctfd_twisted.db.notices import EVERYTHING, Bus, taken_topics
+from ctfd_twisted.errors import Busy
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+#: A transaction is tried again this often when the database says that running it anew may succeed.
+TRIES: Final = 6
+#: PostgreSQL's serialization_failure, deadlock_detected and lock_not_available.
+_AGAIN: Final = frozenset({"40001", "40P01", "55P03"})
+#: So many transactions may wait for a thread of one kind; more are answered 503 at once.
+WAITING: Final = 2000
+
+Done = Callable[[bool, Any], None]
+#: ``start(work, done)`` calls ``work()`` somewhere and then ``done(succeeded, value_or_failure)`` in the reactor's thread.
+Start = Callable[[Callable[[], Any], Done], None]
+
+
+def start_inline(work: Callable[[], Any], done: Done) -> None:
+    """Call *work* here and now: how tests run transactions without a thread."""
+    try:
+        value = work()
+    except BaseException:  # noqa: BLE001 - handed over as a Failure, as a thread would
+        done(False, Failure())
+    else:
+        done(True, value)
+
+
+class Database:
+    """Transactions against one database, from the reactor's thread.
+
+    :param engines: where connections come from; see :func:`ctfd_twisted.db.engine.open_engines`.
+    :param write: starts a write transaction in a thread; on SQLite there is exactly one such thread, because the file has
+        one writer and waiting for it in a queue of ours is cheaper than waiting in SQLite's busy loop.
+    :param read: starts a read-only transaction in a thread.
+    """
+
+    def __init__(self, engines: Engines, bus: Bus, *, write: Start, read: Start) -> None:
+        self.engines = engines
+        self.bus = bus
+        self.dialect = engines.dialect
+        self._start_write = write
+        self._start_read = read
+        self._waiting = 0
+
+    def run(self, fn: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> Deferred[T]:
+        """Run ``fn(conn, *args)`` as one write transaction.
+
+        Its topics are published after the commit and before the result is given to the caller, whether or not the
+        caller still waits: a cancelled request does not lose the news of a commit. Raises what *fn* raises, and ``Busy``
+        when too many transactions wait already.
+        """
+        return self._begin(self._start_write, lambda: self._write(fn, args, kwargs))
+
+    def read(self, fn: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> Deferred[T]:
+        """Run ``fn(conn, *args)`` as one read-only transaction over one state of the database."""
+        return self._begin(self._start_read, lambda: self._read(fn, args, kwargs))
+
+    def notice_others(self) -> None:
+        """Publish :data:`EVERYTHING` if another program has changed the database since the last look; cheap, never waits."""
+        if self.engines.watch is not None and self.engines.watch.others_wrote():
+            self.bus.publish((EVERYTHING,))
+
+    def close(self) -> None:
+        """Close every connection; call it when no transaction is under way."""
+        self.engines.close()
+
+    def _begin(self, start: Start, work: Callable[[], tuple[T, frozenset[str]]]) -> Deferred[T]:
+        if self._waiting >= WAITING:
+            raise Busy
+        self._waiting += 1
+        # The canceller does nothing: what a thread has begun it ends, and only the caller stops waiting.
+        outcome: Deferred[T] = Deferred(lambda _: None)
+
+        def done(succeeded: bool, value: Any) -> None:  # noqa: FBT001 - the thread pool's callback has this shape
+            self._waiting -= 1
+            if not succeeded:
+                outcome.errback(value)
+                return
+            result, topics = value
+            if topics:
+                self.bus.publish(topics)
+            outcome.callback(result)
+
+        start(work, done)
+        return outcome
+
+    def _write(
+        self, fn: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[T, frozenset[str]]:
+        for attempt in range(1, TRIES + 1):
+            try:
+                return self._write_once(fn, args, kwargs)
+            except DBAPIError as error:
+                if attempt == TRIES or not _may_succeed_again(error):
+                    raise
+                # A pause of a random length, so that the two who met do not meet again.
+                time.sleep(random.uniform(0.002, 0.02) * attempt)  # noqa: S311 - no secret depends on it
+        raise AssertionError("unreachable")
+
+    def _write_once(
+        self, fn: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[T, frozenset[str]]:
+        with self.engines.writer() as conn:
+            taken_topics(conn)  # what a rolled-back transaction left on this connection
+            transaction = conn.begin()
+            try:
+                value = fn(conn, *args, **kwargs)
+                topics = taken_topics(conn)
+                self.engines.before_commit(conn, topics)
+                others_wrote = self.engines.commit(transaction)
+            except BaseException:
+                transaction.rollback()
+                raise
+        if others_wrote:
+            topics |= {EVERYTHING}
+        return value, topics
+
+    def _read(self, fn: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[T, frozenset[str]]:
+        for attempt in (1, 2):
+            try:
+                with self.engines.reader() as conn, conn.begin():
+                    return fn(conn, *args, **kwargs), frozenset()
+            except DBAPIError as error:
+                # A pooled connection whose server was restarted; the next one is fresh.
+                if attempt == 2 or not error.connection_invalidated:  # noqa: PLR2004 - the second and last try
+                    raise
+        raise AssertionError("unreachable")
+
+
+def _may_succeed_again(error: DBAPIError) -> bool:
+    if error.connection_invalidated:
+        # The server went away before our commit was sent, or while it was: only the first is safe to repeat, and
+        # SQLAlchemy marks the second by leaving no statement.
+        return error.statement is not None
+    sqlstate = getattr(error.orig, "sqlstate", None)
+    if sqlstate is not None:
+        return sqlstate in _AGAIN
+    return isinstance(error, OperationalError) and "database is locked" in str(error.orig)

@@ -1,0 +1,211 @@
+"""Connections: an SQLite file with one writer and a few readers, or a PostgreSQL pool."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from sqlalchemy import Connection, Engine, Transaction, create_engine, event, make_url, text
+from sqlalchemy.engine import URL
+from sqlalchemy.pool import QueuePool, StaticPool
+
+#: PostgreSQL's channel on which nodes, and the triggers of other programs' changes, tell what was touched.
+CHANNEL: Final = "ctfp"
+#: Seconds that SQLite waits for a lock held by another process.
+BUSY_TIMEOUT: Final = 10
+READERS: Final = 3
+POOL_SIZE: Final = 8
+
+
+class SQLiteWatch:
+    """Notices commits to an SQLite file by other programs, through ``PRAGMA data_version``.
+
+    The pragma's value changes on a connection when *another* connection has committed. A watching connection therefore
+    also sees our own writer's commits; so the writer, after each of its commits, reads first the watch's version and then
+    its own: if its own did not move, all that the watch has seen so far was ours.
+    """
+
+    def __init__(self, path: str, writer: sqlite3.Connection) -> None:
+        # One call at a time on this connection: sqlite3 is built in serialized mode, and a read of the pragma takes microseconds.
+        self._watch = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=0)
+        self._watch_cursor = self._watch.cursor()
+        self._writer = writer
+        self._lock = threading.Lock()
+        self._seen = self._watched()
+        self._own = self._written()
+
+    def _watched(self) -> int:
+        return int(self._watch_cursor.execute("PRAGMA data_version").fetchone()[0])
+
+    def _written(self) -> int:
+        return int(self._writer.execute("PRAGMA data_version").fetchone()[0])
+
+    def commit(self, transaction: Transaction) -> bool:
+        """Commit our own writer's *transaction*, in its thread; whether somebody else has committed as well."""
+        with self._lock:
+            transaction.commit()
+            self._seen = self._watched()
+            own = self._written()
+            changed = own != self._own
+            self._own = own
+            return changed
+
+    def others_wrote(self) -> bool:
+        """Whether another program has committed since the last look.
+
+        Never waits: while our own writer commits the answer is no, and that commit tells of anything else itself.
+        """
+        if not self._lock.acquire(blocking=False):
+            return False
+        try:
+            version = self._watched()
+            changed = version != self._seen
+            self._seen = version
+            return changed
+        finally:
+            self._lock.release()
+
+    def close(self) -> None:
+        self._watch.close()
+
+
+class Engines:
+    """Where a database's connections come from; made by :func:`open_engines`."""
+
+    def __init__(self, write: Engine, read: Engine, node: str) -> None:
+        self.node = node
+        self.dialect = write.dialect.name
+        self.watch: SQLiteWatch | None = None
+        self.write_engine = write
+        self.read_engine = read
+        self._writer: Connection | None = None
+
+    @contextmanager
+    def writer(self) -> Iterator[Connection]:
+        """A connection for one write transaction.
+
+        SQLite's one writer keeps its connection between transactions: taking it out of a pool and putting it back costs
+        a tenth of a small transaction.
+        """
+        if self.dialect != "sqlite":
+            with self.write_engine.connect() as conn:
+                yield conn
+            return
+        if self._writer is None or self._writer.closed:
+            self._writer = self.write_engine.connect()
+        yield self._writer
+
+    @contextmanager
+    def reader(self) -> Iterator[Connection]:
+        """A connection for one read-only transaction."""
+        with self.read_engine.connect() as conn:
+            yield conn
+
+    def before_commit(self, conn: Connection, topics: frozenset[str]) -> None:
+        """Add what other nodes need to hear to the transaction itself, so that it is told if and only if it commits."""
+        if topics and self.dialect == "postgresql":
+            news = json.dumps({"node": self.node, "topics": sorted(topics)})
+            conn.execute(_NOTIFY, {"channel": CHANNEL, "news": news})
+
+    def commit(self, transaction: Transaction) -> bool:
+        """Commit a write transaction; whether it is now known that another program has written as well."""
+        if self.watch is not None:
+            return self.watch.commit(transaction)
+        transaction.commit()
+        return False
+
+    def start_watch(self) -> None:
+        """Begin to notice other programs' writes to an SQLite file (nobody else can write to one in memory)."""
+        path = self.write_engine.url.database
+        if self.dialect == "sqlite" and path and not _in_memory(self.write_engine.url):
+            with self.writer() as conn:
+                driver = conn.connection.driver_connection
+                assert isinstance(driver, sqlite3.Connection)  # noqa: S101 - the dialect says so
+                self.watch = SQLiteWatch(path, driver)
+
+    def close(self) -> None:
+        if self.watch is not None:
+            self.watch.close()
+        if self._writer is not None:
+            self._writer.close()
+        self.write_engine.dispose()
+        self.read_engine.dispose()
+
+
+_NOTIFY = text("SELECT pg_notify(:channel, :news)")
+
+
+def open_engines(url: str | URL) -> Engines:
+    """Engines for a SQLAlchemy URL of SQLite or of PostgreSQL through psycopg 3; nothing is connected yet.
+
+    An SQLite file's folder is made where it is missing. Raises ``ValueError`` for another kind of database.
+    """
+    where = make_url(url)
+    node = uuid.uuid4().hex[:12]
+    if where.get_backend_name() == "sqlite":
+        return _open_sqlite(where, node)
+    if where.get_backend_name() == "postgresql":
+        return _open_postgresql(where.set(drivername="postgresql+psycopg"), node)
+    raise ValueError(f"a database of kind {where.get_backend_name()!r} is not supported; use sqlite:/// or postgresql://")
+
+
+def _in_memory(url: URL) -> bool:
+    return url.database in {None, "", ":memory:"}
+
+
+def _open_sqlite(url: URL, node: str) -> Engines:
+    if _in_memory(url):
+        engine = create_engine(url, poolclass=StaticPool, connect_args={"check_same_thread": False})
+        _prepare_sqlite(engine, "BEGIN")
+        return Engines(engine, engine, node)
+    assert url.database  # noqa: S101 - not in memory, so it has a path
+    Path(url.database).parent.mkdir(parents=True, exist_ok=True)
+    options: dict[str, Any] = {"check_same_thread": False, "timeout": BUSY_TIMEOUT}
+    write = create_engine(url, poolclass=QueuePool, pool_size=1, max_overflow=0, connect_args=options)
+    read = create_engine(url, poolclass=QueuePool, pool_size=READERS, max_overflow=0, connect_args=options)
+    # A writer takes the lock when it begins: one that only upgraded to it later could fail without being retried by SQLite.
+    _prepare_sqlite(write, "BEGIN IMMEDIATE")
+    _prepare_sqlite(read, "BEGIN", "PRAGMA query_only=ON")
+    return Engines(write, read, node)
+
+
+def _prepare_sqlite(engine: Engine, begin: str, *pragmas: str) -> None:
+    @event.listens_for(engine, "connect")
+    def connected(connection: sqlite3.Connection, _: object) -> None:
+        connection.isolation_level = None  # transactions are begun by the hook below, not guessed by the driver
+        for pragma in (
+            "PRAGMA journal_mode=WAL",
+            "PRAGMA synchronous=NORMAL",
+            "PRAGMA foreign_keys=ON",
+            "PRAGMA cache_size=-16000",
+            "PRAGMA temp_store=MEMORY",
+            *pragmas,
+        ):
+            connection.execute(pragma).close()
+
+    @event.listens_for(engine, "begin")
+    def begun(conn: Connection) -> None:
+        conn.exec_driver_sql(begin)
+
+
+def _open_postgresql(url: URL, node: str) -> Engines:
+    engine = create_engine(
+        url,
+        pool_size=POOL_SIZE,
+        max_overflow=0,
+        pool_timeout=10,
+        pool_recycle=1800,
+        connect_args={
+            "application_name": f"ctfp:{node}",
+            "connect_timeout": 10,
+            "options": "-c timezone=UTC -c lock_timeout=10s -c idle_in_transaction_session_timeout=60s",
+        },
+    )
+    read = engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+    return Engines(engine, read, node)

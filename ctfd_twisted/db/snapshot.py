@@ -1,0 +1,181 @@
+"""What many read alike, kept in memory and rebuilt after a commit that touches it.
+
+A snapshot is built by one read transaction. A commit's topics drop it; the next reader starts one build, and whoever
+asks meanwhile waits for that one. A build that was under way when a topic arrived is given to those who asked before the
+topic, and kept for nobody: what is answered is never older than the last commit before the question.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Hashable, Iterable
+from datetime import datetime
+from typing import Any, Generic, TypeVar
+
+from sqlalchemy import Connection
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
+
+from ctfd_twisted.db.database import Database
+from ctfd_twisted.db.notices import Bus, concerns
+
+K = TypeVar("K", bound=Hashable)
+T = TypeVar("T")
+
+
+class _Slot(Generic[T]):
+    """One value: absent, being built (with those who wait for it), or there."""
+
+    __slots__ = ("building", "value", "waiting")
+
+    def __init__(self) -> None:
+        self.value: T | None = None
+        self.building = False
+        self.waiting: list[Deferred[T]] = []
+
+    def get(self, build: Callable[[], Deferred[T]]) -> Awaitable[T]:
+        # The canceller does nothing: one reader that goes away must not take the build from the others.
+        waiter: Deferred[T] = Deferred(lambda _: None)
+        self.waiting.append(waiter)
+        if not self.building:
+            self.building = True
+            try:
+                build().addCallbacks(self._built, self._failed)
+            except BaseException:  # noqa: BLE001 - told to all who wait
+                self._failed(Failure())
+        return waiter
+
+    def _built(self, value: T) -> None:
+        self.building = False
+        self.value = value
+        waiting, self.waiting = self.waiting, []
+        for waiter in waiting:
+            waiter.callback(value)
+
+    def _failed(self, failure: Failure) -> None:
+        self.building = False
+        waiting, self.waiting = self.waiting, []
+        for waiter in waiting:
+            waiter.errback(failure)
+
+
+class Snapshot(Generic[T]):
+    """One value built by ``build(conn)``.
+
+    :param topics: which commits make it stale.
+    :param until: the instant from which a value is stale without any commit (a challenge's release, a freeze), or None.
+    """
+
+    def __init__(
+        self,
+        db: Database,
+        bus: Bus,
+        build: Callable[[Connection], T],
+        topics: Iterable[str],
+        *,
+        until: Callable[[T], datetime | None] | None = None,
+    ) -> None:
+        self._db = db
+        self._build = build
+        self._topics = frozenset(topics)
+        self._until = until
+        self._slot: _Slot[T] = _Slot()
+        bus.subscribe(self._heard)
+
+    def ready(self, now: datetime | None = None) -> T | None:
+        """The value if it is there and, where *now* is given, still good at *now*."""
+        value = self._slot.value
+        if value is not None and now is not None and self._until is not None:
+            until = self._until(value)
+            if until is not None and now >= until:
+                self._slot = _Slot()
+                return None
+        return value
+
+    def get(self, now: datetime | None = None) -> Awaitable[T]:
+        """The value, built first where it has to be."""
+        value = self.ready(now)
+        if value is not None:
+            return _given(value)
+        return self._slot.get(lambda: self._db.read(self._build))
+
+    def _heard(self, topics: frozenset[str]) -> None:
+        if concerns(topics, self._topics):
+            self._slot = _Slot()
+
+
+class KeyedSnapshots(Generic[K, T]):
+    """The same per key, for the *limit* keys asked for last: ``build(conn, key)``.
+
+    :param topics: which commits make every key's value stale.
+    :param topics_of: which further commits make one key's value stale, for example ``{f"user:{key}"}``.
+    """
+
+    def __init__(  # noqa: PLR0913 - each one is a decision of the caller's
+        self,
+        db: Database,
+        bus: Bus,
+        build: Callable[[Connection, K], T],
+        topics: Iterable[str],
+        *,
+        topics_of: Callable[[K], Iterable[str]] | None = None,
+        limit: int = 10_000,
+    ) -> None:
+        self._db = db
+        self._build = build
+        self._topics = frozenset(topics)
+        self._topics_of = topics_of
+        self._limit = limit
+        self._slots: OrderedDict[K, _Slot[T]] = OrderedDict()
+        self._keys_by_topic: dict[str, set[K]] = {}
+        bus.subscribe(self._heard)
+
+    def ready(self, key: K) -> T | None:
+        """The value of *key* if it is there."""
+        slot = self._slots.get(key)
+        if slot is None:
+            return None
+        self._slots.move_to_end(key)
+        return slot.value
+
+    def get(self, key: K) -> Awaitable[T]:
+        """The value of *key*, built first where it has to be."""
+        slot = self._slots.get(key)
+        if slot is None:
+            slot = self._add(key)
+        elif slot.value is not None:
+            return _given(slot.value)
+        return slot.get(lambda: self._db.read(self._build, key))
+
+    def _add(self, key: K) -> _Slot[T]:
+        slot = self._slots[key] = _Slot()
+        for topic in self._topics_of(key) if self._topics_of else ():
+            self._keys_by_topic.setdefault(topic, set()).add(key)
+        while len(self._slots) > self._limit:
+            self._forget(next(iter(self._slots)))
+        return slot
+
+    def _forget(self, key: K) -> None:
+        if self._slots.pop(key, None) is None or self._topics_of is None:
+            return
+        for topic in self._topics_of(key):
+            keys = self._keys_by_topic.get(topic)
+            if keys is not None:
+                keys.discard(key)
+                if not keys:
+                    del self._keys_by_topic[topic]
+
+    def _heard(self, topics: frozenset[str]) -> None:
+        if concerns(topics, self._topics):
+            self._slots.clear()
+            self._keys_by_topic.clear()
+            return
+        for topic in topics & self._keys_by_topic.keys():
+            for key in tuple(self._keys_by_topic.get(topic, ())):
+                self._forget(key)
+
+
+def _given(value: Any) -> Awaitable[Any]:
+    given: Deferred[Any] = Deferred()
+    given.callback(value)
+    return given
