@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from .accounts import sessions_tables, tables as accounts
-from .challenges import tables as challenges
-from .competition import tables as competition
-from .content import tables as content
-from .db import tables as db
-from .db.metadata import metadata
-from .koth import tables as koth
-from .mail import tables as mail
-from .scoring import tables as scoring
-from .webhooks import tables as webhooks
+from ctfd_twisted.accounts import sessions_tables
+from ctfd_twisted.accounts import tables as accounts
+from ctfd_twisted.challenges import tables as challenges
+from ctfd_twisted.competition import tables as competition
+from ctfd_twisted.content import tables as content
+from ctfd_twisted.db import tables as db
+from ctfd_twisted.db.metadata import metadata
+from ctfd_twisted.koth import tables as koth
+from ctfd_twisted.mail import tables as mail
+from ctfd_twisted.scoring import tables as scoring
+from ctfd_twisted.webhooks import tables as webhooks
 
-__all__ = ["accounts", "challenges", "competition", "content", "db", "koth", "mail", "metadata", "scoring", "sessions_tables", "webhooks"]
+__all__ = [
+    "accounts",
+    "challenges",
+    "competition",
+    "content",
+    "db",
+    "koth",
+    "mail",
+    "metadata",
+    "scoring",
+    "sessions_tables",
+    "webhooks",
+]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, String, Table, Text, UniqueConstraint
 
-from ..db.metadata import metadata
-from ..db.types import JSONValue, UTCDateTime
+from ctfd_twisted.db.metadata import metadata
+from ctfd_twisted.db.types import JSONValue, UTCDateTime
 
 brackets = Table(
     "brackets",
@@ -59,7 +59,7 @@ teams = Table(
     Column("bracket_id", ForeignKey("brackets.id", ondelete="SET NULL")),
     Column("hidden", Boolean),
     Column("banned", Boolean),
-    # Users and teams refer to each other, so where the dialect can, this constraint is added once both tables are there.
+    # Users and teams refer to each other: where the dialect can, the constraint is added once both tables are there.
     Column("captain_id", ForeignKey("users.id", name="team_captain_id", ondelete="SET NULL", use_alter=True)),
     Column("created", UTCDateTime),
     UniqueConstraint("id", "oauth_id"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Column, Index, Integer, String, Table, Text
 
-from ..db.metadata import metadata
+from ctfd_twisted.db.metadata import metadata
 
 config = Table(
     "config",
@@ -12,7 +12,7 @@ config = Table(
     Column("id", Integer, primary_key=True),
     Column("key", Text),
     Column("value", Text),
-    # A hash index takes a key of any length; a PostgreSQL B-tree refuses rows above some 2,700 bytes, which CTFd accepts.
+    # A hash index takes keys of any length, as CTFd does; a B-tree of PostgreSQL refuses those above some 2,700 bytes.
     Index("ctfp_ix_config_key", "key", postgresql_using="hash"),
 )
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, String, Table, Text
 
-from ..db.metadata import metadata
-from ..db.types import UTCDateTime
+from ctfd_twisted.db.metadata import metadata
+from ctfd_twisted.db.types import UTCDateTime
 
 pages = Table(
     "pages",

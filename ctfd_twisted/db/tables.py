@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy import Column, PrimaryKeyConstraint, String, Table
 
-from .metadata import metadata
-from .types import UTCDateTime
+from ctfd_twisted.db.metadata import metadata
+from ctfd_twisted.db.types import UTCDateTime
 
 alembic_version = Table(
     "alembic_version",

@@ -4,35 +4,32 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import JSON, DateTime
+from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
-
-if TYPE_CHECKING:
-    from sqlalchemy.engine import Dialect
 
 
 class UTCDateTime(TypeDecorator[datetime]):
     """An instant: aware UTC in Python, naive UTC in the database.
 
-    SQLite keeps the text ``YYYY-MM-DD HH:MM:SS.ffffff``, as CTFd does, so that comparing texts compares instants. A naive value is a mistake of
-    the caller and raises ``ValueError``.
+    SQLite keeps the text ``YYYY-MM-DD HH:MM:SS.ffffff``, as CTFd does, so that comparing texts compares instants. A
+    naive value is a mistake of the caller and raises ``ValueError``.
     """
 
     impl = DateTime
     cache_ok = True
 
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002 - the interface of SQLAlchemy
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002 - SQLAlchemy's interface
         """Store *value* as naive UTC."""
         if value is None:
             return None
         if value.tzinfo is None:
-            msg = f"{value!r} has no time zone; the database takes aware instants"
-            raise ValueError(msg)
+            raise ValueError(f"{value!r} has no time zone; the database takes aware instants")
         return value.astimezone(UTC).replace(tzinfo=None)
 
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002 - the interface of SQLAlchemy
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002 - SQLAlchemy's interface
         """Read a stored instant as aware UTC."""
         if value is None:
             return None
@@ -41,7 +38,7 @@ class UTCDateTime(TypeDecorator[datetime]):
 
 
 class JSONValue(TypeDecorator[Any]):
-    """Any JSON value; SQL NULL and a stored JSON ``null`` are both ``None``, and ``None`` is stored as SQL NULL."""
+    """Any JSON value; SQL NULL and a stored JSON ``null`` both read as ``None``, which is stored as SQL NULL."""
 
     impl = JSON(none_as_null=True)
     cache_ok = True
@@ -50,14 +47,14 @@ class JSONValue(TypeDecorator[Any]):
 class JSONObject(TypeDecorator[dict[str, Any]]):
     """A JSON object or ``None``.
 
-    CTFd 2.0 and 2.1 stored requirements encoded twice, so a string is decoded once more. What is no object then (JSON ``null``, text, a list)
-    reads as ``None``: no rule can be taken from it.
+    CTFd 2.0 and 2.1 stored requirements encoded twice, so a string is decoded once more. What is no object then (JSON
+    ``null``, text, a list) reads as ``None``: no rule can be taken from it.
     """
 
     impl = JSON(none_as_null=True)
     cache_ok = True
 
-    def process_result_value(self, value: object, dialect: Dialect) -> dict[str, Any] | None:  # noqa: ARG002 - the interface of SQLAlchemy
+    def process_result_value(self, value: object, dialect: Dialect) -> dict[str, Any] | None:  # noqa: ARG002 - SQLAlchemy's interface
         """Read an object, decoding it again where it was encoded twice."""
         if isinstance(value, str):
             try:

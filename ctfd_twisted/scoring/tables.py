@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy import Column, ForeignKey, Index, Integer, String, Table, Text, UniqueConstraint
 
-from ..db.metadata import metadata
-from ..db.types import JSONObject, UTCDateTime
+from ctfd_twisted.db.metadata import metadata
+from ctfd_twisted.db.types import JSONObject, UTCDateTime
 
 submissions = Table(
     "submissions",
