@@ -1,0 +1,145 @@
+"""From sources to :class:`~ctfd_twisted.settings.Settings`, with a note of where every value came from."""
+
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+from sqlalchemy.engine import URL
+
+from ctfd_twisted.settings import DEFAULT_SENDER, ROLES, MailServer, PresetAdmin, Settings, SettingsError, values
+from ctfd_twisted.settings.secret_key import ensure_secret_key, read_secret_key
+from ctfd_twisted.settings.sources import Found, Given, Sources, parsed, wrong
+from ctfd_twisted.settings.table import MAIL, OPTIONS, PRESET_ADMIN
+
+
+class Configuration(Struct, frozen=True):
+    """Settings, and the origin of each option by its name: ``command line``, a variable, a file or ``default``."""
+
+    settings: Settings
+    origins: dict[str, str]
+    secret_key_file: Path | None
+
+
+def read_configuration(command_line: Given, environ: Mapping[str, str], *, create: bool) -> Configuration:
+    """Everything a deployment decides, checked.
+
+    With *create*, the data directory and the secret key are made where they are missing; without, nothing is
+    written and a key that does not exist yet is empty. Raises :class:`SettingsError`.
+    """
+    sources = Sources(command_line, environ)
+    data_dir = _data_dir(sources)
+    if create:
+        _make_folder(data_dir, sources)
+    key_file, key = _secret_key(sources, data_dir, ensure_secret_key if create else _key_if_there)
+    settings = Settings(
+        listen=sources.some("listen", ("tcp:8000:interface=127.0.0.1",), values.endpoint),
+        database=sources.one("database", _sqlite_in(data_dir), values.database_url),
+        data_dir=data_dir,
+        public_url=sources.one("public-url", None, values.origin),
+        trusted_proxies=_trusted_proxies(sources),
+        roles=frozenset(sources.some("roles", ROLES, values.role)),
+        malformed_payload_status=sources.one("malformed-payload-status", 500, values.payload_status),
+        webhook_header_prefix=sources.one("webhook-header-prefix", "Service-Webhook", values.header_prefix),
+        application_root=sources.one("application-root", "", values.root_path),
+        trusted_hosts=sources.some("trusted-hosts", (), values.host_name),
+        secret_key=key,
+        preset_admin=_preset_admin(sources),
+        password_rounds=sources.one("password-rounds", 10, values.password_rounds),
+        mail=_mail_server(sources),
+    )
+    for name, chosen in (("listen", settings.listen), ("roles", settings.roles)):
+        if not chosen:
+            raise SettingsError(f"--{name}: expected at least one; found none ({sources.origin(name)})")
+    return Configuration(settings, {option.name: sources.origin(option.name) for option in OPTIONS}, key_file)
+
+
+def _data_dir(sources: Sources) -> Path:
+    found = sources.find("data-dir")
+    if found is not None and found.origin == "STATE_DIRECTORY":
+        # systemd lists several state directories with colons between them; the first is the platform's.
+        return values.path(found.text.split(":")[0])
+    return sources.one("data-dir", values.path("var"), values.path)
+
+
+def _make_folder(folder: Path, sources: Sources) -> None:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        found = Found(str(folder), sources.origin("data-dir"))
+        raise wrong("data-dir", found, f"a directory that can be made ({error.strerror})") from None
+
+
+def _sqlite_in(folder: Path) -> str:
+    return URL.create("sqlite", database=str(folder / "ctfplatform.sqlite")).render_as_string()
+
+
+def _key_if_there(file: Path) -> bytes:
+    return read_secret_key(file) if file.exists() else b""
+
+
+def _secret_key(sources: Sources, data_dir: Path, read: Callable[[Path], bytes]) -> tuple[Path | None, bytes]:
+    """The key's file, None if the environment holds the key itself, and the key."""
+    found = sources.find("secret-key-file") or Found(str(data_dir / "secret_key"), "default")
+    if found.origin == "SECRET_KEY":
+        return None, found.text.encode()
+    file = values.path(found.text)
+    try:
+        return file, read(file)
+    except OSError as error:
+        raise wrong("secret-key-file", found, f"a file that can be read or made ({error.strerror})") from None
+    except ValueError as error:
+        raise wrong("secret-key-file", found, error) from None
+
+
+def _trusted_proxies(sources: Sources) -> tuple[values.Network, ...]:
+    found = sources.find("trusted-proxies")
+    if found is not None and found.origin == "REVERSE_PROXY":
+        return parsed("trusted-proxies", found, values.reverse_proxy, found.text)
+    return sources.some("trusted-proxies", (), values.network)
+
+
+def _preset_admin(sources: Sources) -> PresetAdmin | None:
+    found = sources.find("preset-admin-file")
+    if found is None:
+        return None
+    if found.origin in PRESET_ADMIN:
+        fields = {field: sources.variable(name) for name, field in PRESET_ADMIN.items()}
+        given: dict[str, object] = {field: text for field, text in fields.items() if text is not None}
+        missing = [name for name, field in PRESET_ADMIN.items() if field not in given and field != "token"]
+        if missing:
+            raise SettingsError(
+                f"PRESET_ADMIN_*: expected name, email and password together; {', '.join(missing)} is not set"
+            )
+    else:
+        given = _read_admin(found)
+    try:
+        return msgspec.convert(given, PresetAdmin)
+    except msgspec.ValidationError as error:
+        raise wrong("preset-admin-file", found, f"a TOML file with name, email and password ({error})") from None
+
+
+def _read_admin(found: Found) -> dict[str, object]:
+    try:
+        return tomllib.loads(values.path(found.text).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise wrong("preset-admin-file", found, f"a readable file ({error.strerror})") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise wrong("preset-admin-file", found, f"a TOML file ({error})") from None
+
+
+def _mail_server(sources: Sources) -> MailServer | None:
+    """The mail server of CTFd's variables; without a port, the one that belongs to the kind of encryption."""
+    host, port, username, password, tls, ssl, sender = (sources.variable(name) for name in MAIL)
+    if host is None:
+        return None
+    try:
+        encrypted, starts_plain = values.boolean(ssl or "false"), values.boolean(tls or "false")
+    except ValueError as error:
+        raise SettingsError(f"MAIL_TLS and MAIL_SSL: expected {error}; found {tls!r} and {ssl!r}") from None
+    try:
+        number = values.port(port or ("465" if encrypted else "587" if starts_plain else "25"))
+    except ValueError as error:
+        raise SettingsError(f"MAIL_PORT: expected {error}; found {port!r}") from None
+    return MailServer(host, number, sender or DEFAULT_SENDER, username, password, tls=starts_plain, ssl=encrypted)
