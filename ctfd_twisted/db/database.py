@@ -1,8 +1,8 @@
 """The one seam between the reactor and the database's threads.
 
 ``Database.run(fn, *args)`` begins a transaction in a thread, calls ``fn(conn, *args)``, commits, tells the topics that
-``fn`` touched and gives back its value. Everything above this module waits; everything below it is plain synchronous code
-over a connection. What leaves a transaction is frozen values, never a row or a result.
+``fn`` touched and gives back its value. Everything above this module waits; everything below it is plain synchronous
+code over a connection. What leaves a transaction is frozen values, never a row or a result.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ _AGAIN: Final = frozenset({"40001", "40P01", "55P03"})
 WAITING: Final = 2000
 
 Done = Callable[[bool, Any], None]
-#: ``start(work, done)`` calls ``work()`` somewhere and then ``done(succeeded, value_or_failure)`` in the reactor's thread.
+#: ``start(work, done)`` calls ``work()`` somewhere and then ``done(succeeded, value_or_failure)`` in the reactor's
+#: thread.
 Start = Callable[[Callable[[], Any], Done], None]
 
 
@@ -50,8 +51,8 @@ class Database:
     """Transactions against one database, from the reactor's thread.
 
     :param engines: where connections come from; see :func:`ctfd_twisted.db.engine.open_engines`.
-    :param write: starts a write transaction in a thread; on SQLite there is exactly one such thread, because the file has
-        one writer and waiting for it in a queue of ours is cheaper than waiting in SQLite's busy loop.
+    :param write: starts a write transaction in a thread; on SQLite there is exactly one such thread, because the file
+        has one writer and waiting for it in a queue of ours is cheaper than waiting in SQLite's busy loop.
     :param read: starts a read-only transaction in a thread.
     """
 
@@ -67,8 +68,8 @@ class Database:
         """Run ``fn(conn, *args)`` as one write transaction.
 
         Its topics are published after the commit and before the result is given to the caller, whether or not the
-        caller still waits: a cancelled request does not lose the news of a commit. Raises what *fn* raises, and ``Busy``
-        when too many transactions wait already.
+        caller still waits: a cancelled request does not lose the news of a commit. Raises what *fn* raises, and
+        ``Busy`` when too many transactions wait already.
         """
         return self._begin(self._start_write, lambda: self._write(fn, args, kwargs))
 
@@ -77,7 +78,7 @@ class Database:
         return self._begin(self._start_read, lambda: self._read(fn, args, kwargs))
 
     def notice_others(self) -> None:
-        """Publish :data:`EVERYTHING` if another program has changed the database since the last look; cheap, never waits."""
+        """Publish :data:`EVERYTHING` if another program has changed the database since the last look; never waits."""
         if self.engines.watch is not None and self.engines.watch.others_wrote():
             self.bus.publish((EVERYTHING,))
 
@@ -105,9 +106,7 @@ class Database:
         start(work, done)
         return outcome
 
-    def _write(
-        self, fn: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[T, frozenset[str]]:
+    def _write(self, fn: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[T, frozenset[str]]:
         for attempt in range(1, TRIES + 1):
             try:
                 return self._write_once(fn, args, kwargs)

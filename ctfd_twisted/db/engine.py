@@ -26,13 +26,13 @@ POOL_SIZE: Final = 8
 class SQLiteWatch:
     """Notices commits to an SQLite file by other programs, through ``PRAGMA data_version``.
 
-    The pragma's value changes on a connection when *another* connection has committed. A watching connection therefore
-    also sees our own writer's commits; so the writer, after each of its commits, reads first the watch's version and then
-    its own: if its own did not move, all that the watch has seen so far was ours.
+    The pragma's value changes on a connection when *another* connection has committed, hence on the watching one also
+    with our own writer's commits. So the writer, after each of its commits, reads first the watch's version and then its
+    own: if its own did not move, all that the watch has seen so far was ours.
     """
 
     def __init__(self, path: str, writer: sqlite3.Connection) -> None:
-        # One call at a time on this connection: sqlite3 is built in serialized mode, and a read of the pragma takes microseconds.
+        # Used from two threads, one call at a time: under the lock, and reading the pragma takes microseconds.
         self._watch = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=0)
         self._watch_cursor = self._watch.cursor()
         self._writer = writer
@@ -72,6 +72,7 @@ class SQLiteWatch:
             self._lock.release()
 
     def close(self) -> None:
+        """Close the watching connection."""
         self._watch.close()
 
 
@@ -130,6 +131,7 @@ class Engines:
                 self.watch = SQLiteWatch(path, driver)
 
     def close(self) -> None:
+        """Close every connection."""
         if self.watch is not None:
             self.watch.close()
         if self._writer is not None:
@@ -152,7 +154,9 @@ def open_engines(url: str | URL) -> Engines:
         return _open_sqlite(where, node)
     if where.get_backend_name() == "postgresql":
         return _open_postgresql(where.set(drivername="postgresql+psycopg"), node)
-    raise ValueError(f"a database of kind {where.get_backend_name()!r} is not supported; use sqlite:/// or postgresql://")
+    raise ValueError(
+        f"a database of kind {where.get_backend_name()!r} is not supported; use sqlite:/// or postgresql://"
+    )
 
 
 def _in_memory(url: URL) -> bool:
@@ -169,7 +173,7 @@ def _open_sqlite(url: URL, node: str) -> Engines:
     options: dict[str, Any] = {"check_same_thread": False, "timeout": BUSY_TIMEOUT}
     write = create_engine(url, poolclass=QueuePool, pool_size=1, max_overflow=0, connect_args=options)
     read = create_engine(url, poolclass=QueuePool, pool_size=READERS, max_overflow=0, connect_args=options)
-    # A writer takes the lock when it begins: one that only upgraded to it later could fail without being retried by SQLite.
+    # A writer takes the lock when it begins: one that asked for it later could fail without a retry by SQLite.
     _prepare_sqlite(write, "BEGIN IMMEDIATE")
     _prepare_sqlite(read, "BEGIN", "PRAGMA query_only=ON")
     return Engines(write, read, node)

@@ -1,8 +1,8 @@
 """What many read alike, kept in memory and rebuilt after a commit that touches it.
 
 A snapshot is built by one read transaction. A commit's topics drop it; the next reader starts one build, and whoever
-asks meanwhile waits for that one. A build that was under way when a topic arrived is given to those who asked before the
-topic, and kept for nobody: what is answered is never older than the last commit before the question.
+asks meanwhile waits for that one. A build that was under way when a topic arrived is given to those who asked before
+the topic, and kept for nobody: what is answered is never older than the last commit before the question.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class KeyedSnapshots(Generic[K, T]):
     :param topics_of: which further commits make one key's value stale, for example ``{f"user:{key}"}``.
     """
 
-    def __init__(  # noqa: PLR0913 - each one is a decision of the caller's
+    def __init__(
         self,
         db: Database,
         bus: Bus,

@@ -13,7 +13,8 @@ from ctfd_twisted.db.database import Done, Start
 class FromThread(Protocol):
     """The one thing that a thread may ask of the reactor."""
 
-    def __call__(self, callable: Callable[..., Any], *args: object, **kwargs: object) -> None: ...  # noqa: A002
+    def __call__(self, callable: Callable[..., Any], *args: object, **kwargs: object) -> None:
+        """Call *callable* in the reactor's thread, soon."""
 
 
 def start_in(pool: ThreadPool, call_from_thread: FromThread) -> Start:

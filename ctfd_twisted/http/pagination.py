@@ -1,0 +1,42 @@
+"""Pages of a list, numbered from 1."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Page(msgspec.Struct, frozen=True):
+    """Which part of a list is asked for."""
+
+    number: int
+    size: int
+
+    @property
+    def offset(self) -> int:
+        """How many rows come before it."""
+        return (self.number - 1) * self.size
+
+    def meta(self, total: int) -> dict[str, object]:
+        """The ``meta`` of the answer for a list of *total* rows."""
+        pages = -(-total // self.size)
+        return {
+            "pagination": {
+                "page": self.number,
+                "next": self.number + 1 if self.number < pages else None,
+                "prev": self.number - 1 if self.number > 1 else None,
+                "pages": pages,
+                "per_page": self.size,
+                "total": total,
+            }
+        }
+
+
+def asked_page(page: str | None, per_page: str | None = None, *, size: int, most: int | None = None) -> Page:
+    """The page that the query parameters *page* and *per_page* ask for.
+
+    What is no page counts as the first. *per_page* counts only where *most* says how large a page may be.
+    """
+    number = int(page) if page and page.isascii() and page.isdigit() and len(page) < 10 else 1  # noqa: PLR2004
+    if most is not None and per_page and per_page.isascii() and per_page.isdigit() and len(per_page) < 10:  # noqa: PLR2004
+        size = min(int(per_page), most) or size
+    return Page(max(number, 1), size)

@@ -1,0 +1,244 @@
+"""What happens to every request before its handler, and to every answer after it.
+
+In this order: host, set up?, who is asking (session, then access token), banned?, forced password change?, CSRF, rate
+limit, gates, handler. What can be answered from memory is: a warm request for shared data touches no thread.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from inspect import isawaitable
+from typing import Any, Final, Protocol
+
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+from twisted.web.server import Request
+
+from ctfd_twisted.competition.rules import Competition
+from ctfd_twisted.db.snapshot import Snapshot
+from ctfd_twisted.errors import DomainError, Forbidden, Malformed, Unauthorized
+from ctfd_twisted.http.address import Network, client_address, is_trusted
+from ctfd_twisted.http.answers import Answer, RedirectTo, json_answer, redirect
+from ctfd_twisted.http.call import Call, Front
+from ctfd_twisted.http.callers import MISS, Callers, Tracker
+from ctfd_twisted.http.cookies import COOKIE
+from ctfd_twisted.http.errors import NotFoundInApi, error_answer, error_text
+from ctfd_twisted.http.limits import RateLimits
+from ctfd_twisted.http.routes import Handler, Route
+
+SAFE: Final = frozenset({b"GET", b"HEAD", b"OPTIONS", b"TRACE"})
+_BANNED = "You have been banned from this CTF"
+_TEAM_BANNED = "Your team has been banned from this CTF"
+
+#: On every answer. A page brings its own Content-Security-Policy with its nonce.
+_ALWAYS: Final = (
+    (b"cross-origin-opener-policy", [b"same-origin-allow-popups"]),
+    (b"x-content-type-options", [b"nosniff"]),
+    (b"referrer-policy", [b"same-origin"]),
+    (b"x-frame-options", [b"SAMEORIGIN"]),
+)
+
+
+class ErrorPages(Protocol):
+    """Renders errors for people; the web interface provides it."""
+
+    def error(self, call: Call | None, status: int, message: str) -> Answer:
+        """The page for *status* that says *message*; without a *call* nothing is known about the visitor."""
+
+
+class Policy(Protocol):
+    """What the deployment decides about requests; ``settings.Settings`` provides it."""
+
+    @property
+    def malformed_payload_status(self) -> int: ...  # noqa: D102 - see settings.py
+    @property
+    def trusted_proxies(self) -> Sequence[Network]: ...  # noqa: D102 - see settings.py
+    @property
+    def trusted_hosts(self) -> Sequence[str]: ...  # noqa: D102 - see settings.py
+
+
+class Pipeline:
+    """Takes a request through to its answer."""
+
+    log = Logger()
+
+    def __init__(
+        self,
+        *,
+        front: Front,
+        policy: Policy,
+        competition: Snapshot[Competition],
+        callers: Callers,
+        tracker: Tracker,
+        pages: ErrorPages,
+        now: Callable[[], datetime],
+        look_around: Callable[[], None],
+        password_change: Callable[[Call], str | None],
+    ) -> None:
+        """Put the parts together.
+
+        *look_around* notices other programs' writes; *password_change* gives the path to which a player who must change
+        their password is sent, or None where the request may go on.
+        """
+        self._front = front
+        self._policy = policy
+        self._competition = competition
+        self._callers = callers
+        self._tracker = tracker
+        self._pages = pages
+        self._now = now
+        self._look_around = look_around
+        self._password_change = password_change
+        self._limits = RateLimits()
+
+    async def handle(self, request: Request, route: Route, handler: Handler, parameters: dict[str, Any]) -> bytes:
+        """Answer *request* by *handler*; the headers are set on the request, the body is returned."""
+        call = self._call(request)
+        try:
+            answer = await self._answer(call, route, handler, parameters)
+        except RedirectTo as away:
+            answer = redirect(away.location)
+        except DomainError as error:
+            if isinstance(error, Malformed):
+                self.log.info("{method} {path}: malformed body: {reason}", **_named(request), reason=error.reason)
+            answer = self._error(call, route, error)
+        except Exception:  # noqa: BLE001 - a defect of ours: logged with a reference, told without details
+            answer = self._defect(call, request, Failure())
+        return self._send(call, answer)
+
+    def _call(self, request: Request) -> Call:
+        peer = getattr(request.getClientAddress(), "host", "") or ""
+        trusted = self._policy.trusted_proxies
+        if not trusted:
+            return Call(request, self._front, self._now(), peer, secure=bool(request.isSecure()))
+        headers = request.requestHeaders
+        forwarded = [value.decode("latin-1") for value in headers.getRawHeaders(b"x-forwarded-for", [])]
+        secure = bool(request.isSecure())
+        # A proxy on a Unix socket has no address; whoever may connect there was chosen by the file's permissions.
+        if peer == "" or is_trusted(peer, trusted):
+            secure = (request.getHeader(b"x-forwarded-proto") or b"").split(b",")[-1].strip() == b"https" or secure
+            if host := request.getHeader(b"x-forwarded-host"):
+                headers.setRawHeaders(b"host", [host.split(b",")[-1].strip()])
+            if peer == "" and forwarded:
+                peer = forwarded[-1].rsplit(",", 1)[-1].strip()
+        return Call(request, self._front, self._now(), client_address(peer, forwarded, trusted), secure=secure)
+
+    async def _answer(self, call: Call, route: Route, handler: Handler, parameters: dict[str, Any]) -> Answer:
+        self._look_around()
+        competition = self._competition.ready()
+        call.competition = competition if competition is not None else await self._competition.get()
+        if self._policy.trusted_hosts and not self._host_is_trusted(call.request):
+            return Answer(b"Bad Request: this host name is not served here\n", 400, "text/plain; charset=utf-8")
+        if not (call.competition.is_set_up or route.before_setup or route.always):
+            return redirect(call.url("/setup"))
+        await self._find_caller(call, route)
+        if not route.always:
+            self._keep_out(call)
+            away = self._password_change(call) if call.player is not None and call.player.change_password else None
+            if away is not None:
+                return redirect(away)
+        if call.request.method not in SAFE and not call.by_token:
+            self._check_nonce(call)
+        for gate in route.gates:
+            gate(call)
+        if route.limit is not None:
+            requests, seconds = route.limit
+            self._limits.count(f"{route.method} {route.path}", call.address, requests, seconds, call.now.timestamp())
+        answer = handler(call, **parameters)
+        return await answer if isawaitable(answer) else answer
+
+    async def _find_caller(self, call: Call, route: Route) -> None:
+        request = call.request
+        cookie = request.getCookie(COOKIE)
+        if cookie is not None:
+            call.sid = self._front.cookies.read(cookie)
+            if call.sid is not None:
+                player = self._callers.ready_session(call.sid, call.now)
+                call.player = await self._callers.session(call.sid, call.now) if player is MISS else player
+        authorization = request.getHeader(b"authorization")
+        if authorization and (call.is_json or route.multipart):
+            await self._find_by_token(call, authorization)
+        if call.player is not None:
+            writes = request.method not in SAFE
+            self._tracker.saw(call.player, call.address, call.now, writes=writes)
+
+    async def _find_by_token(self, call: Call, authorization: bytes) -> None:
+        _, _, value = authorization.decode("latin-1").partition(" ")
+        if not value or " " in value:
+            raise Unauthorized("Invalid authorization header")
+        caller = self._callers.ready_token(value, call.now)
+        if caller is MISS:
+            caller = await self._callers.token(value, call.now)
+        call.player = caller.player
+        call.by_token = True
+        # A client with a cookie jar sends both from now on; the cookie is good while the token is.
+        if call.sid != caller.sid:
+            call.start_session(caller.sid)
+
+    def _keep_out(self, call: Call) -> None:
+        player = call.player
+        if player is not None and (player.banned or player.team_banned):
+            raise _Banned(_BANNED if player.banned else _TEAM_BANNED)
+
+    def _check_nonce(self, call: Call) -> None:
+        shown = call.request.getHeader(b"csrf-token") if call.is_json else (call.form("nonce") or "").encode()
+        if call.sid is None or not shown or not hmac.compare_digest(shown, call.nonce.encode()):
+            raise Forbidden
+
+    def _host_is_trusted(self, request: Request) -> bool:
+        host = (request.getHeader(b"host") or b"").decode("latin-1").lower()
+        name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
+        return any(
+            name == trusted or (trusted.startswith(".") and (name.endswith(trusted) or name == trusted[1:]))
+            for trusted in self._policy.trusted_hosts
+        )
+
+    def _error(self, call: Call, route: Route, error: DomainError) -> Answer:
+        if isinstance(error, _Banned):
+            return self._pages.error(call, 403, error_text(error))
+        answer = error_answer(error, self._policy.malformed_payload_status)
+        in_api = route.path.startswith("/api/v1/") or isinstance(error, NotFoundInApi)
+        if in_api or (isinstance(error, Unauthorized) and call.is_json):
+            return answer
+        page = self._pages.error(call, answer.status, error_text(error))
+        return Answer(page.body, page.status, page.content_type, (*page.headers, *answer.headers))
+
+    def _defect(self, call: Call, request: Request, failure: Failure) -> Answer:
+        reference = f"{call.now:%H%M%S}-{id(call) & 0xFFFFFF:06x}"
+        self.log.failure(
+            "defect {reference} at {request[method]} {request[path]}",
+            failure,
+            reference=reference,
+            request=_named(request),
+        )
+        if call.route_path.startswith("/api/v1/"):
+            return json_answer({"message": "Internal Server Error", "reference": reference}, 500)
+        return self._pages.error(None, 500, f"An Internal Server Error has occurred (reference {reference})")
+
+    def _send(self, call: Call, answer: Answer) -> bytes:
+        request = call.request
+        if answer.status != 200:  # noqa: PLR2004 - the status that a request has anyway
+            request.setResponseCode(answer.status)
+        headers = request.responseHeaders
+        for name, values in _ALWAYS:
+            headers.setRawHeaders(name, values)
+        headers.setRawHeaders(b"content-type", [answer.content_type.encode("ascii")])
+        headers.setRawHeaders(b"content-length", [b"%d" % len(answer.body)])
+        for name, value in answer.headers:
+            headers.addRawHeader(name, value)
+        if call.cookie is not None:
+            headers.addRawHeader(b"set-cookie", call.cookie)
+        return answer.body
+
+
+class _Banned(Forbidden):
+    """The caller, or their team, is banned: an HTML page whatever was asked for."""
+
+
+def _named(request: Request) -> dict[str, str]:
+    return {
+        "method": request.method.decode("latin-1"),
+        "path": request.path.decode("latin-1"),
+    }

@@ -1,0 +1,82 @@
+"""Routes as a table that stands beside the handlers."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from ctfd_twisted.http.answers import Answer
+from ctfd_twisted.http.gates import Gate
+
+#: A handler gets the call and the path's parameters by name.
+Handler = Callable[..., Answer | Awaitable[Answer]]
+H = TypeVar("H", bound=Callable[..., Any])
+
+
+class Limit(NamedTuple):
+    """At most *requests* in *seconds* per address and endpoint."""
+
+    requests: int
+    seconds: int
+
+
+class Route(msgspec.Struct, frozen=True):
+    """One path with one method, and what the pipeline must know about it."""
+
+    method: str
+    path: str
+    gates: tuple[Gate, ...]
+    name: str
+    limit: Limit | None = None
+    #: Answered before the competition is set up, and to the banned: theme files and what must work always.
+    always: bool = False
+    #: Answered before the competition is set up, but not to the banned.
+    before_setup: bool = False
+    #: The body is a form with files, for which an access token counts although the request is no JSON.
+    multipart: bool = False
+
+
+class Routes:
+    """Collects the routes of one class of handlers; use its methods as decorators."""
+
+    def __init__(self) -> None:
+        self._routes: list[Route] = []
+
+    def get(self, path: str, *gates: Gate, **options: Any) -> Callable[[H], H]:
+        """Route GET and HEAD of *path* here."""
+        return self._add("GET", path, gates, options)
+
+    def post(self, path: str, *gates: Gate, **options: Any) -> Callable[[H], H]:
+        """Route POST of *path* here."""
+        return self._add("POST", path, gates, options)
+
+    def patch(self, path: str, *gates: Gate, **options: Any) -> Callable[[H], H]:
+        """Route PATCH of *path* here."""
+        return self._add("PATCH", path, gates, options)
+
+    def put(self, path: str, *gates: Gate, **options: Any) -> Callable[[H], H]:
+        """Route PUT of *path* here."""
+        return self._add("PUT", path, gates, options)
+
+    def delete(self, path: str, *gates: Gate, **options: Any) -> Callable[[H], H]:
+        """Route DELETE of *path* here."""
+        return self._add("DELETE", path, gates, options)
+
+    def _add(self, method: str, path: str, gates: tuple[Gate, ...], options: dict[str, Any]) -> Callable[[H], H]:
+        if not gates:
+            raise TypeError(f"{method} {path} names no gate; what is open to all says ANYONE")
+        limit = options.pop("limit", None)
+
+        def add(handler: H) -> H:
+            counted = Limit(*limit) if limit else None
+            self._routes.append(Route(method, path, gates, handler.__name__, limit=counted, **options))
+            return handler
+
+        return add
+
+    def of(self, owner: object) -> Iterator[tuple[Route, Handler]]:
+        """Each route with its handler bound to *owner*."""
+        for route in self._routes:
+            yield route, getattr(owner, route.name)
