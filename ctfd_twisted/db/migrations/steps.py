@@ -1,0 +1,67 @@
+"""Steps that revisions share: completing a table, and telling of other programs' changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlalchemy import Column, Connection, MetaData, Table, inspect
+from sqlalchemy.schema import CreateColumn
+
+
+def add_missing_tables(conn: Connection, schema: MetaData) -> set[str]:
+    """Make the tables of *schema* that are not there yet, and return their names."""
+    missing = set(schema.tables) - set(inspect(conn).get_table_names())
+    schema.create_all(conn, tables=[schema.tables[name] for name in sorted(missing)])
+    return missing
+
+
+def add_missing_columns(conn: Connection, schema: MetaData) -> set[tuple[str, str]]:
+    """Add the columns of *schema* that its tables lack, and return them as (table, column)."""
+    inspector = inspect(conn)
+    added = set()
+    for table in schema.tables.values():
+        present = {column["name"] for column in inspector.get_columns(table.name)}
+        for column in table.columns:
+            if column.name not in present:
+                _add_column(conn, table, column)
+                added.add((table.name, column.name))
+    return added
+
+
+def _add_column(conn: Connection, table: Table, column: Column[object]) -> None:
+    # Alembic's add_column wants to add the foreign key in a second statement, which SQLite does not have.
+    fill = column.info.get("fill")
+    definition = str(CreateColumn(column).compile(dialect=conn.dialect))
+    if fill is not None:
+        definition += f" DEFAULT '{fill}'"
+    for key in column.foreign_keys:
+        named = f" CONSTRAINT {key.name}" if key.name else ""
+        rule = f" ON DELETE {key.ondelete}" if key.ondelete else ""
+        definition += f"{named} REFERENCES {key.column.table.name} ({key.column.name}){rule}"
+    conn.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {definition}")
+
+
+# A program that is not one of our nodes writes without telling anybody. Our nodes call themselves "ctfp:<node>" and
+# tell precisely what they touched, so for them the trigger keeps silent (docs/adr/0010).
+_NOTICE = """
+CREATE OR REPLACE FUNCTION ctfp_notice() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF current_setting('application_name') NOT LIKE 'ctfp:%' THEN
+        PERFORM pg_notify('ctfp', 'table ' || TG_TABLE_NAME);
+    END IF;
+    RETURN NULL;
+END
+$$
+"""
+
+
+def notice_changes(conn: Connection, tables: Iterable[str]) -> None:
+    """On PostgreSQL, make every statement of another program that changes one of *tables* known to our nodes."""
+    if conn.dialect.name != "postgresql":
+        return
+    conn.exec_driver_sql(_NOTICE.replace("%", "%%"))
+    for table in tables:
+        conn.exec_driver_sql(
+            f"CREATE TRIGGER ctfp_notice AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON {table} "
+            "FOR EACH STATEMENT EXECUTE FUNCTION ctfp_notice()"
+        )
