@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 class Player(msgspec.Struct, frozen=True):
     """One person with their team, as the database knew them when they were read.
 
-    ``session_hash`` is the keyed hash of the stored password hash (of the empty text where no password is set). A session keeps
-    the value it began with, so that a changed password ends every other session (accounts-and-sessions.md section 3). Flags that
-    are NULL in the database are false here.
+    ``session_hash`` is the keyed hash of the stored password hash (of the empty text where no password is set). A
+    session keeps the value it began with, so that a changed password ends every other session
+    (accounts-and-sessions.md section 3). Flags that are NULL in the database are false here.
     """
 
     id: int

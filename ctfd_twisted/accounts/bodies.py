@@ -1,0 +1,111 @@
+"""What clients send to create and change users and teams."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Generic, TypeVar
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from ctfd_twisted.accounts import rules
+from ctfd_twisted.errors import Invalid
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+Text = Annotated[str, Meta(max_length=rules.TEXT_LENGTH)]
+Code = Annotated[str, Meta(max_length=32)]
+
+
+class FieldValue(msgspec.Struct, frozen=True):
+    """The answer to one custom field."""
+
+    field_id: int
+    value: Any = None
+
+
+class AccountBody(msgspec.Struct, frozen=True, kw_only=True):
+    """What users and teams have in common. What was not sent is ``UNSET``."""
+
+    name: str | UnsetType = UNSET
+    password: str | UnsetType = UNSET
+    confirm: str | UnsetType | None = UNSET
+    website: str | UnsetType | None = UNSET
+    affiliation: Text | UnsetType | None = UNSET
+    country: Code | UnsetType | None = UNSET
+    bracket_id: int | UnsetType | None = UNSET
+    fields: list[Any] | UnsetType | None = UNSET
+    hidden: bool | UnsetType | None = UNSET
+    banned: bool | UnsetType | None = UNSET
+    secret: Text | UnsetType | None = UNSET
+
+
+class UserBody(AccountBody, frozen=True, kw_only=True):
+    """The keys of a user that somebody may write; who may write which is decided by the transaction."""
+
+    email: str | UnsetType = UNSET
+    language: Code | UnsetType | None = UNSET
+    type: str | UnsetType | None = UNSET
+    verified: bool | UnsetType | None = UNSET
+    change_password: bool | UnsetType | None = UNSET
+
+
+class TeamBody(AccountBody, frozen=True, kw_only=True):
+    """The keys of a team that somebody may write."""
+
+    email: str | UnsetType | None = UNSET
+    captain_id: int | UnsetType | None = UNSET
+
+
+class Sent(msgspec.Struct, Generic[S], frozen=True):
+    """A body, and the generic faults of the keys that could not be read (which are ``UNSET`` in the body).
+
+    Both are needed: bracket, e-mail, fields, name and confirmation are judged first and the first of them that fails is
+    reported alone; only where all pass are the faults of form reported, together (api/users.md).
+    """
+
+    body: S
+    faults: dict[str, list[str] | str] = {}
+
+
+def field_values(body: AccountBody) -> tuple[FieldValue, ...]:
+    """Return the answers to custom fields in *body*; raises ``Invalid`` for an element that is none."""
+    values = []
+    for element in body.fields or ():
+        field_id = element.get("field_id") if isinstance(element, dict) else None
+        if isinstance(field_id, str) and field_id.isascii() and field_id.isdigit():
+            field_id = int(field_id)
+        if not isinstance(field_id, int) or isinstance(field_id, bool):
+            raise Invalid(fields=["Each field must be an object with a field_id and a value"])
+        values.append(FieldValue(field_id, element.get("value")))
+    return tuple(values)
+
+
+def user_faults(body: UserBody) -> dict[str, list[str] | str]:
+    """Return the faults of form of a user's values, by field."""
+    return rules.gathered(
+        ("name", rules.name_faults(body.name, "User") if body.name is not UNSET else ()),
+        ("email", rules.email_faults(body.email) if body.email is not UNSET else ()),
+        ("language", rules.language_faults(_given(body.language))),
+        ("type", ["Invalid user type"] if body.type not in {UNSET, None, "user", "admin"} else ()),
+        *_common_faults(body),
+    )
+
+
+def team_faults(body: TeamBody) -> dict[str, list[str] | str]:
+    """Return the faults of form of a team's values, by field."""
+    return rules.gathered(
+        ("name", rules.name_faults(body.name, "Team") if body.name is not UNSET else ()),
+        ("email", rules.email_faults(body.email) if isinstance(body.email, str) and body.email else ()),
+        *_common_faults(body),
+    )
+
+
+def _common_faults(body: AccountBody) -> list[tuple[str, list[str]]]:
+    return [
+        ("website", rules.website_faults(_given(body.website))),
+        ("country", rules.country_faults(_given(body.country))),
+    ]
+
+
+def _given(value: str | UnsetType | None) -> str | None:
+    return None if value is UNSET else value
