@@ -41,6 +41,9 @@ class IChallengeType(Interface):
         "The kind's own settings, in the order of the form; the fields that every challenge has are not among them."
     )
     default_function: str = Attribute("The value function of a new challenge that names none, such as 'static'.")
+    adds_detail: bool = Attribute(
+        "Whether player_detail ever returns anything. Where not, details are answered from memory without asking it."
+    )
 
     def create(conn: Connection, now: datetime, challenge_id: int, fields: Mapping[str, Any]) -> None:
         """Store the kind's own settings of a challenge whose row was inserted in this transaction.
