@@ -1,7 +1,6 @@
 """From sources to :class:`~ctfd_twisted.settings.Settings`, with a note of where every value came from."""
 
-import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -10,7 +9,7 @@ from sqlalchemy.engine import URL
 
 from ctfd_twisted.settings import DEFAULT_SENDER, ROLES, MailServer, PresetAdmin, Settings, SettingsError, values
 from ctfd_twisted.settings.secret_key import ensure_secret_key, read_secret_key
-from ctfd_twisted.settings.sources import Found, Given, Sources, parsed, wrong
+from ctfd_twisted.settings.sources import Found, Given, Sources, parsed, read_toml, wrong
 from ctfd_twisted.settings.table import MAIL, OPTIONS, PRESET_ADMIN
 
 
@@ -19,40 +18,33 @@ class Configuration(Struct, frozen=True):
 
     settings: Settings
     origins: dict[str, str]
-    secret_key_file: Path | None
 
 
 def read_configuration(command_line: Given, environ: Mapping[str, str], *, create: bool) -> Configuration:
     """Everything a deployment decides, checked.
 
     With *create*, the data directory and the secret key are made where they are missing; without, nothing is
-    written and a key that does not exist yet is empty. Raises :class:`SettingsError`.
+    written and a key that does not exist yet is empty. Raises :class:`SettingsError`, before anything is made.
     """
     sources = Sources(command_line, environ)
     data_dir = _data_dir(sources)
-    if create:
-        _make_folder(data_dir, sources)
-    key_file, key = _secret_key(sources, data_dir, ensure_secret_key if create else _key_if_there)
     settings = Settings(
-        listen=sources.some("listen", ("tcp:8000:interface=127.0.0.1",), values.endpoint),
+        listen=sources.some("listen", ("tcp:8000:interface=127.0.0.1",), values.endpoint, least=1),
         database=sources.one("database", _sqlite_in(data_dir), values.database_url),
         data_dir=data_dir,
         public_url=sources.one("public-url", None, values.origin),
         trusted_proxies=_trusted_proxies(sources),
-        roles=frozenset(sources.some("roles", ROLES, values.role)),
+        roles=frozenset(sources.some("roles", ROLES, values.role, least=1)),
         malformed_payload_status=sources.one("malformed-payload-status", 500, values.payload_status),
         webhook_header_prefix=sources.one("webhook-header-prefix", "Service-Webhook", values.header_prefix),
         application_root=sources.one("application-root", "", values.root_path),
         trusted_hosts=sources.some("trusted-hosts", (), values.host_name),
-        secret_key=key,
         preset_admin=_preset_admin(sources),
         password_rounds=sources.one("password-rounds", 10, values.password_rounds),
         mail=_mail_server(sources),
+        secret_key=_secret_key(sources, data_dir, create=create),
     )
-    for name, chosen in (("listen", settings.listen), ("roles", settings.roles)):
-        if not chosen:
-            raise SettingsError(f"--{name}: expected at least one; found none ({sources.origin(name)})")
-    return Configuration(settings, {option.name: sources.origin(option.name) for option in OPTIONS}, key_file)
+    return Configuration(settings, {option.name: sources.origin(option.name) for option in OPTIONS})
 
 
 def _data_dir(sources: Sources) -> Path:
@@ -75,18 +67,17 @@ def _sqlite_in(folder: Path) -> str:
     return URL.create("sqlite", database=str(folder / "ctfplatform.sqlite")).render_as_string()
 
 
-def _key_if_there(file: Path) -> bytes:
-    return read_secret_key(file) if file.exists() else b""
-
-
-def _secret_key(sources: Sources, data_dir: Path, read: Callable[[Path], bytes]) -> tuple[Path | None, bytes]:
-    """The key's file, None if the environment holds the key itself, and the key."""
+def _secret_key(sources: Sources, data_dir: Path, *, create: bool) -> bytes:
     found = sources.find("secret-key-file") or Found(str(data_dir / "secret_key"), "default")
+    if create:
+        _make_folder(data_dir, sources)
     if found.origin == "SECRET_KEY":
-        return None, found.text.encode()
+        return found.text.encode()
     file = values.path(found.text)
     try:
-        return file, read(file)
+        if create:
+            return ensure_secret_key(file)
+        return read_secret_key(file) if file.exists() else b""
     except OSError as error:
         raise wrong("secret-key-file", found, f"a file that can be read or made ({error.strerror})") from None
     except ValueError as error:
@@ -113,20 +104,11 @@ def _preset_admin(sources: Sources) -> PresetAdmin | None:
                 f"PRESET_ADMIN_*: expected name, email and password together; {', '.join(missing)} is not set"
             )
     else:
-        given = _read_admin(found)
+        given = read_toml("preset-admin-file", found)
     try:
         return msgspec.convert(given, PresetAdmin)
     except msgspec.ValidationError as error:
         raise wrong("preset-admin-file", found, f"a TOML file with name, email and password ({error})") from None
-
-
-def _read_admin(found: Found) -> dict[str, object]:
-    try:
-        return tomllib.loads(values.path(found.text).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise wrong("preset-admin-file", found, f"a readable file ({error.strerror})") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise wrong("preset-admin-file", found, f"a TOML file ({error})") from None
 
 
 def _mail_server(sources: Sources) -> MailServer | None:

@@ -2,7 +2,6 @@
 
 import tomllib
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TypeVar
 
 from msgspec import Struct
@@ -74,12 +73,15 @@ class Sources:
             raise wrong(name, found, "one value, not a list")
         return parsed(name, found, parse, found.raw)
 
-    def some(self, name: str, default: tuple[T, ...], parse: Callable[[str], T]) -> tuple[T, ...]:
-        """The values of an option that has a list of them, without repetitions; *default* is taken as it is."""
+    def some(self, name: str, default: tuple[T, ...], parse: Callable[[str], T], *, least: int = 0) -> tuple[T, ...]:
+        """The values, at *least* so many, of an option that has a list of them; *default* is taken as it is."""
         found = self.find(name)
         if found is None:
             return default
-        return tuple(dict.fromkeys(parsed(name, found, parse, text) for text in _items(found.raw, _BY_NAME[name])))
+        items = _items(found.raw, _BY_NAME[name])
+        if len(items) < least:
+            raise wrong(name, found, f"a list of at least {least}")
+        return tuple(dict.fromkeys(parsed(name, found, parse, text) for text in items))
 
     def _outside_file(self, option: Option) -> Found | None:
         if option.name in self._command_line:
@@ -113,22 +115,26 @@ def _items(raw: str | list[str], option: Option) -> list[str]:
 
 def _read_file(found: Found) -> dict[str, str | list[str]]:
     """The options in a TOML file by their keys; names may be written with underscores or with dashes."""
-    try:
-        table = tomllib.loads(Path(found.text).expanduser().read_text(encoding="utf-8"))
-    except OSError as error:
-        raise wrong("config", found, f"a readable file ({error.strerror})") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise wrong("config", found, f"a TOML file ({error})") from None
     known = {option.key for option in OPTIONS}
     read: dict[str, str | list[str]] = {}
-    for name, value in table.items():
+    for name, value in read_toml("config", found).items():
         key = name.replace("-", "_")
         if key not in known:
-            raise wrong("config", found, f"only known options in the file, not {name!r}")
+            raise wrong("config", Found(name, found.text), "only the names of options as keys")
         if key in read:
-            raise wrong("config", found, f"each option once, not both spellings of {name!r}")
+            raise wrong("config", Found(name, found.text), "each option in one spelling only")
         read[key] = _toml_text(name, value, found)
     return read
+
+
+def read_toml(name: str, found: Found) -> dict[str, object]:
+    """The table in the TOML file that option *name* names."""
+    try:
+        return tomllib.loads(values.path(found.text).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise wrong(name, found, f"a readable file ({error.strerror})") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise wrong(name, found, f"a TOML file ({error})") from None
 
 
 def _toml_text(name: str, value: object, found: Found) -> str | list[str]:

@@ -62,9 +62,9 @@ def endpoint(text: str) -> str:
         interface = named.get("interface", "").replace("\\:", ":")
         if interface and not (isIPAddress(interface) or isIPv6Address(interface)):
             raise ValueError(f"an IP address as the interface, not {interface!r}")
-    if kind in {"tcp", "ssl", "unix", "systemd"}:
+    if kind in {"tcp", "ssl", "unix", "systemd"} and any(parts):
         _try_endpoint(text)
-    elif kind != "onion" or not parts:
+    elif kind != "onion" or not any(parts):
         raise ValueError(
             "tcp:, ssl:, unix:, systemd: or onion: and their arguments, such as tcp:8000:interface=127.0.0.1"
         )
@@ -76,11 +76,12 @@ def _try_endpoint(text: str) -> None:
         # No reactor is needed to make one, only to listen.
         serverFromString(None, text)
     except (IndexError, KeyError):
-        raise ValueError("a socket that systemd has passed on, and there is no such one") from None
+        raise ValueError("a socket passed on by systemd, and none of this index or name was") from None
     except OSError as error:
         raise ValueError(f"readable files ({error.filename or 'certificate'}: {error.strerror})") from None
     except Exception as error:  # noqa: BLE001 - parsers of endpoints raise what they like
-        raise ValueError(f"a listener as Twisted describes them ({error})") from None
+        reason = " ".join(str(error).split())
+        raise ValueError(f"what serverFromString() of Twisted understands ({reason})") from None
 
 
 def database_url(text: str) -> str:
@@ -93,6 +94,7 @@ def database_url(text: str) -> str:
     if url.drivername in _POSTGRESQL:
         if not url.database:
             raise ValueError(f"{expected}; the name of the database is missing")
+        port(str(url.port or 0))
         return url.set(drivername="postgresql+psycopg").render_as_string(hide_password=False)
     if url.get_backend_name() != "sqlite":
         raise ValueError(expected)
@@ -122,7 +124,7 @@ def origin(text: str) -> str:
     ):
         raise ValueError(expected)
     if parts.path not in {"", "/"} or parts.query or parts.fragment:
-        raise ValueError(f"{expected}; a path belongs into application-root")
+        raise ValueError(f"{expected}; without a query, and a path is for application-root")
     return f"{parts.scheme}://{_bracketed(host)}" + (f":{number}" if number is not None else "")
 
 
