@@ -90,8 +90,8 @@ class Database:
         if self._waiting >= WAITING:
             raise Busy
         self._waiting += 1
-        # The canceller does nothing: what a thread has begun it ends, and only the caller stops waiting.
-        outcome: Deferred[T] = Deferred(lambda _: None)
+        # Without a canceller of its own: what a thread has begun it ends, and only the caller stops waiting.
+        outcome: Deferred[T] = Deferred()
 
         def done(succeeded: bool, value: Any) -> None:  # noqa: FBT001 - the thread pool's callback has this shape
             self._waiting -= 1

@@ -27,8 +27,8 @@ class SQLiteWatch:
     """Notices commits to an SQLite file by other programs, through ``PRAGMA data_version``.
 
     The pragma's value changes on a connection when *another* connection has committed, hence on the watching one also
-    with our own writer's commits. So the writer, after each of its commits, reads first the watch's version and then its
-    own: if its own did not move, all that the watch has seen so far was ours.
+    with our own writer's commits. So the writer, after each of its commits, reads first the watch's version and then
+    its own: if its own did not move, all that the watch has seen so far was ours.
     """
 
     def __init__(self, path: str, writer: sqlite3.Connection) -> None:

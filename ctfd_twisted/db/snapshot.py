@@ -34,8 +34,8 @@ class _Slot(Generic[T]):
         self.waiting: list[Deferred[T]] = []
 
     def get(self, build: Callable[[], Deferred[T]]) -> Awaitable[T]:
-        # The canceller does nothing: one reader that goes away must not take the build from the others.
-        waiter: Deferred[T] = Deferred(lambda _: None)
+        # Without a canceller of its own: one reader that goes away does not take the build from the others.
+        waiter: Deferred[T] = Deferred()
         self.waiting.append(waiter)
         if not self.building:
             self.building = True

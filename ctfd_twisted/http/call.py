@@ -171,7 +171,7 @@ class Call:
         if content is None:
             return b""
         content.seek(0)
-        return content.read()
+        return bytes(content.read())
 
     def body(self, kind: type[S]) -> S:
         """The body as a *kind*; raises ``Malformed`` or ``Invalid``."""

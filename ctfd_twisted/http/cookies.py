@@ -50,7 +50,7 @@ class Cookies:
         return hmac.digest(self._nonce_key, sid.encode("ascii"), hashlib.sha256).hex()
 
     def header(self, sid: str, *, lasts: int | None, secure: bool) -> bytes:
-        """The ``Set-Cookie`` value that gives a browser the session *sid* for *lasts* seconds (None: until it closes)."""
+        """The ``Set-Cookie`` value that gives a browser the session *sid* for *lasts* seconds, or until it closes."""
         value = f"session={self._signer.sign(sid).decode('ascii')}; Path={self._path}; HttpOnly; SameSite=Lax"
         if lasts is not None:
             value += f"; Max-Age={lasts}"

@@ -33,8 +33,14 @@ STATUS: Final[dict[type[DomainError], int]] = {
     Busy: 503,
 }
 
-FORBIDDEN: Final = "You don't have the permission to access the requested resource. It is either read-protected or not readable by the server."
-NOT_FOUND: Final = "The requested URL was not found on the server. If you entered the URL manually please check your spelling and try again."
+FORBIDDEN: Final = (
+    "You don't have the permission to access the requested resource. It is either read-protected or not readable by "
+    "the server."
+)
+NOT_FOUND: Final = (
+    "The requested URL was not found on the server. If you entered the URL manually please check your spelling and "
+    "try again."
+)
 UNAUTHORIZED: Final = (
     "The server could not verify that you are authorized to access the URL requested. You either supplied the wrong "
     "credentials (e.g. a bad password), or your browser doesn't understand how to supply the credentials required."

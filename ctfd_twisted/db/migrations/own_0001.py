@@ -297,7 +297,7 @@ def _deliveries() -> None:
     op.create_table(
         "ctfp_webhook_attempts",
         _id(),
-        _ref("delivery_id", "ctfp_webhook_deliveries.id", nullable=False),
+        Column("delivery_id", String(40), ForeignKey("ctfp_webhook_deliveries.id", ondelete="CASCADE"), nullable=False),
         Column("number", Integer, nullable=False),
         Column("started", DateTime, nullable=False),
         Column("latency_ms", Integer, nullable=False),

@@ -1,0 +1,83 @@
+"""How stored settings are read, and what follows at an instant."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from ctfd_twisted.competition.rules import Competition, read_value, write_value
+
+T = datetime(2026, 1, 1, tzinfo=UTC)
+EPOCH = int(T.timestamp())
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (None, None),
+        ("", None),
+        ("005", 5),
+        ("0", 0),
+        ("-1", "-1"),
+        ("1.5", "1.5"),
+        (" 1", " 1"),
+        ("TRUE", True),
+        ("False", False),
+        ("²", "²"),
+        ("x", "x"),
+    ],
+)
+def test_stored_text_is_read_as_ctfd_reads_it(text: str | None, value: object):
+    assert read_value(text) == value
+
+
+@pytest.mark.parametrize(
+    ("value", "sqlite", "postgresql"),
+    [(True, "1", "true"), (False, "0", "false"), (5, "5", "5"), ("x", "x", "x"), (None, None, None)],
+)
+def test_values_are_written_as_ctfd_writes_them(value: object, sqlite: str | None, postgresql: str | None):
+    assert write_value(value, dialect="sqlite") == sqlite
+    assert write_value(value, dialect="postgresql") == postgresql
+
+
+def test_unset_keys_have_their_defaults():
+    competition = Competition({"ctf_name": "", "user_mode": None})
+    assert (competition.name, competition.mode, competition.teams) == ("CTFd", "users", False)
+    assert competition.challenge_visibility == "private"
+    assert competition.score_visibility == "public"
+    assert not competition.is_set_up
+
+
+def test_a_name_of_digits_is_a_name():
+    assert Competition({"ctf_name": "2024"}).name == "2024"
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "started", "running", "ended"),
+    [
+        (None, None, True, True, False),
+        (EPOCH - 1, EPOCH + 1, True, True, False),
+        (EPOCH, None, False, False, False),
+        (EPOCH + 1, None, False, False, False),
+        (None, EPOCH, True, False, False),
+        (None, EPOCH - 1, True, False, True),
+    ],
+)
+def test_the_bounds_are_strict(start: int | None, end: int | None, *, started: bool, running: bool, ended: bool):
+    stored = {"start": start and str(start), "end": end and str(end)}
+    competition = Competition({key: value or None for key, value in stored.items()})
+    assert (competition.started(T), competition.running(T), competition.ended(T)) == (started, running, ended)
+
+
+@pytest.mark.parametrize("visibility", ["hidden", "nonsense"])
+def test_an_unknown_visibility_shows_nothing(visibility: str):
+    competition = Competition({"score_visibility": visibility})
+    assert not competition.sees_scores(logged_in=True, is_admin=True)
+
+
+def test_the_next_boundary_is_the_nearest_ahead():
+    competition = Competition({"start": str(EPOCH - 5), "freeze": str(EPOCH + 5), "end": str(EPOCH + 9)})
+    assert competition.next_boundary(T) == datetime.fromtimestamp(EPOCH + 5, UTC)
+    assert competition.frozen_at == datetime.fromtimestamp(EPOCH + 5, UTC)
+    assert not competition.frozen(T)

@@ -1,0 +1,121 @@
+"""Snapshots: built once, never older than the last commit before the question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.trial.unittest import SynchronousTestCase
+
+from ctfd_twisted.db.database import Database, Done, start_inline
+from ctfd_twisted.db.engine import open_engines
+from ctfd_twisted.db.notices import EVERYTHING, Bus
+from ctfd_twisted.db.snapshot import KeyedSnapshots, Snapshot
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class Threads:
+    """Transactions that are worked on when the test says so."""
+
+    def __init__(self) -> None:
+        self.pending: list[tuple[Callable[[], Any], Done]] = []
+
+    def start(self, work: Callable[[], Any], done: Done) -> None:
+        self.pending.append((work, done))
+
+    def finish_all(self) -> None:
+        pending, self.pending = self.pending, []
+        for work, done in pending:
+            done(True, work())
+
+
+class SnapshotTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        self.threads = Threads()
+        self.bus = Bus()
+        self.db = Database(open_engines("sqlite://"), self.bus, write=self.threads.start, read=self.threads.start)
+        self.addCleanup(self.db.close)
+        self.builds = 0
+
+    def build(self, _conn: object, key: str = "") -> str:
+        self.builds += 1
+        return f"{key}{self.builds}"
+
+    def asked(self, awaitable: Any) -> Deferred[str]:
+        assert isinstance(awaitable, Deferred)
+        return awaitable
+
+    def test_all_who_ask_meanwhile_wait_for_one_build(self):
+        snapshot = Snapshot(self.db, self.bus, self.build, {"a"})
+        waiting = [self.asked(snapshot.get()) for _ in range(3)]
+        assert len(self.threads.pending) == 1
+        self.threads.finish_all()
+        assert [self.successResultOf(one) for one in waiting] == ["1", "1", "1"]
+        assert snapshot.ready() == "1"
+
+    def test_only_its_topics_drop_it(self):
+        snapshot = Snapshot(self.db, self.bus, self.build, {"a"})
+        snapshot.get()
+        self.threads.finish_all()
+        self.bus.publish({"b"})
+        assert snapshot.ready() == "1"
+        self.bus.publish({"b", "a"})
+        assert snapshot.ready() is None
+        snapshot.get()
+        self.threads.finish_all()
+        self.bus.publish({EVERYTHING})
+        assert snapshot.ready() is None
+
+    def test_a_build_overtaken_by_a_commit_is_kept_for_nobody(self):
+        snapshot = Snapshot(self.db, self.bus, self.build, {"a"})
+        before = self.asked(snapshot.get())
+        self.bus.publish({"a"})
+        after = self.asked(snapshot.get())
+        assert len(self.threads.pending) == 2
+        self.threads.finish_all()
+        assert (self.successResultOf(before), self.successResultOf(after)) == ("1", "2")
+        assert snapshot.ready() == "2"
+
+    def test_a_build_that_fails_fails_for_those_who_wait_and_is_tried_again(self):
+        def broken(_conn: object) -> str:
+            raise LookupError
+
+        snapshot = Snapshot(self.db, self.bus, broken, {"a"})
+        for _ in range(2):
+            waiting = self.asked(snapshot.get())
+            work, done = self.threads.pending.pop()
+            start_inline(work, done)
+            self.failureResultOf(waiting, LookupError)
+
+    def test_one_reader_that_goes_away_does_not_take_the_build_from_the_others(self):
+        snapshot = Snapshot(self.db, self.bus, self.build, {"a"})
+        gone, stays = self.asked(snapshot.get()), self.asked(snapshot.get())
+        gone.cancel()
+        self.threads.finish_all()
+        assert self.successResultOf(stays) == "1"
+
+    def test_a_value_is_stale_from_its_own_instant_on(self):
+        snapshot = Snapshot(self.db, self.bus, self.build, {"a"}, until=lambda _: NOW)
+        snapshot.get()
+        self.threads.finish_all()
+        assert snapshot.ready(NOW - timedelta(microseconds=1)) == "1"
+        assert snapshot.ready(NOW) is None
+
+    def test_keys_are_dropped_apart_and_the_one_asked_for_longest_ago_goes_first(self):
+        snapshots = KeyedSnapshots(
+            self.db, self.bus, self.build, {"all"}, topics_of=lambda key: {f"user:{key}"}, limit=2
+        )
+        for key in ("a", "b"):
+            snapshots.get(key)
+        self.threads.finish_all()
+        self.bus.publish({"user:a"})
+        assert (snapshots.ready("a"), snapshots.ready("b")) == (None, "b2")
+        for key in ("c", "d"):
+            snapshots.get(key)
+        self.threads.finish_all()
+        assert (snapshots.ready("b"), snapshots.ready("d")) == (None, "d4")
+        self.bus.publish({"all"})
+        assert snapshots.ready("d") is None
