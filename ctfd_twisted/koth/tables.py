@@ -27,8 +27,8 @@ hills = Table(
     Column("target_url", Text),
     Column("reset_url", Text),
     Column("reset_every", Integer),
-    # The schedule: tick k is due at ``first_tick + k * interval``; ``next_tick`` is the first that is not recorded yet.
-    # ``running`` says that ticks have been due without a break since the last look, so that what lies between is missed.
+    # The schedule: tick k is due at ``first_tick + k * interval``; ``next_tick`` is the first not recorded yet.
+    # ``running`` says that ticks have been due without a break since the last look: what lies between was missed.
     Column("first_tick", UTCDateTime),
     Column("next_tick", Integer, nullable=False),
     Column("running", Boolean, nullable=False),
@@ -40,10 +40,12 @@ hills = Table(
     Column("reign_ticks", Integer, nullable=False),
     Column("last_outcome", String(16)),
     Column("failures", Integer, nullable=False),
-    # A reset is asked for (by an administrator), then under way since an instant; ``last_reset`` is when one began last.
+    # A reset is asked for (by an administrator), then under way since an instant; the last one began at ``last_reset``.
     Column("reset_asked", Boolean, nullable=False),
     Column("resetting_since", UTCDateTime),
     Column("last_reset", UTCDateTime),
+    # Why the last reset did not bring back an unowned target; NULL where it did.
+    Column("reset_problem", Text),
     Index("ctfp_ix_hills_king_user", "king_user_id"),
     Index("ctfp_ix_hills_king_team", "king_team_id"),
 )

@@ -187,6 +187,7 @@ def _hills() -> None:
         Column("reset_asked", Boolean, nullable=False),
         Column("resetting_since", DateTime),
         Column("last_reset", DateTime),
+        Column("reset_problem", Text),
     )
     op.create_index("ctfp_ix_hills_king_user", "ctfp_hills", ["king_user_id"])
     op.create_index("ctfp_ix_hills_king_team", "ctfp_hills", ["king_team_id"])
