@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from ctfd_twisted.db.database import Database, Done, start_inline
@@ -94,6 +94,7 @@ class SnapshotTests(SynchronousTestCase):
         snapshot = Snapshot(self.db, self.bus, self.build, {"a"})
         gone, stays = self.asked(snapshot.get()), self.asked(snapshot.get())
         gone.cancel()
+        self.failureResultOf(gone, CancelledError)
         self.threads.finish_all()
         assert self.successResultOf(stays) == "1"
 

@@ -14,7 +14,7 @@ from ctfd_twisted.http.bodies import json_object, read_query, read_struct
 
 class Thing(Struct):
     name: Annotated[str, Meta(max_length=5)]
-    count: int | None | UnsetType = UNSET
+    count: int | UnsetType | None = UNSET
     active: bool | UnsetType = UNSET
     extra: Any = None
     when: datetime | UnsetType = UNSET
