@@ -14,10 +14,14 @@ from ctfd_twisted.settings.table import MAIL, OPTIONS, PRESET_ADMIN
 
 
 class Configuration(Struct, frozen=True):
-    """Settings, and the origin of each option by its name: ``command line``, a variable, a file or ``default``."""
+    """Settings, and the origin of each option by its name: ``command line``, a variable, a file or ``default``.
+
+    There is no ``secret_key_file`` where the environment holds the key itself.
+    """
 
     settings: Settings
     origins: dict[str, str]
+    secret_key_file: Path | None
 
 
 def read_configuration(command_line: Given, environ: Mapping[str, str], *, create: bool) -> Configuration:
@@ -28,6 +32,7 @@ def read_configuration(command_line: Given, environ: Mapping[str, str], *, creat
     """
     sources = Sources(command_line, environ)
     data_dir = _data_dir(sources)
+    key_file = _key_file(sources, data_dir)
     settings = Settings(
         listen=sources.some("listen", ("tcp:8000:interface=127.0.0.1",), values.endpoint, least=1),
         database=sources.one("database", _sqlite_in(data_dir), values.database_url),
@@ -42,9 +47,16 @@ def read_configuration(command_line: Given, environ: Mapping[str, str], *, creat
         preset_admin=_preset_admin(sources),
         password_rounds=sources.one("password-rounds", 10, values.password_rounds),
         mail=_mail_server(sources),
-        secret_key=_secret_key(sources, data_dir, create=create),
+        secret_key=b"",  # read, or made, when everything else has been found right
     )
-    return Configuration(settings, {option.name: sources.origin(option.name) for option in OPTIONS})
+    origins = {option.name: sources.origin(option.name) for option in OPTIONS}
+    if create:
+        _make_folder(data_dir, origins["data-dir"])
+    if key_file is None:
+        key = environ["SECRET_KEY"].encode()
+    else:
+        key = _read_key(key_file, origins["secret-key-file"], create=create)
+    return Configuration(msgspec.structs.replace(settings, secret_key=key), origins, key_file)
 
 
 def _data_dir(sources: Sources) -> Path:
@@ -55,31 +67,34 @@ def _data_dir(sources: Sources) -> Path:
     return sources.one("data-dir", values.path("var"), values.path)
 
 
-def _make_folder(folder: Path, sources: Sources) -> None:
+def _make_folder(folder: Path, origin: str) -> None:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        found = Found(str(folder), sources.origin("data-dir"))
-        raise wrong("data-dir", found, f"a directory that can be made ({error.strerror})") from None
+        expected = f"a directory that can be made ({error.strerror})"
+        raise wrong("data-dir", Found(str(folder), origin), expected) from None
 
 
 def _sqlite_in(folder: Path) -> str:
     return URL.create("sqlite", database=str(folder / "ctfplatform.sqlite")).render_as_string()
 
 
-def _secret_key(sources: Sources, data_dir: Path, *, create: bool) -> bytes:
-    found = sources.find("secret-key-file") or Found(str(data_dir / "secret_key"), "default")
-    if create:
-        _make_folder(data_dir, sources)
-    if found.origin == "SECRET_KEY":
-        return found.text.encode()
-    file = values.path(found.text)
+def _key_file(sources: Sources, data_dir: Path) -> Path | None:
+    found = sources.find("secret-key-file")
+    if found is None:
+        return data_dir / "secret_key"
+    return None if found.origin == "SECRET_KEY" else values.path(found.text)
+
+
+def _read_key(file: Path, origin: str, *, create: bool) -> bytes:
+    found = Found(str(file), origin)
     try:
         if create:
             return ensure_secret_key(file)
         return read_secret_key(file) if file.exists() else b""
     except OSError as error:
-        raise wrong("secret-key-file", found, f"a file that can be read or made ({error.strerror})") from None
+        expected = f"a file that can be read or made ({error.strerror})"
+        raise wrong("secret-key-file", found, expected) from None
     except ValueError as error:
         raise wrong("secret-key-file", found, error) from None
 

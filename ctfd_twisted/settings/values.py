@@ -20,8 +20,8 @@ PRIVATE_NETWORKS: Final[tuple[Network, ...]] = tuple(
     ip_network(text)
     for text in ("127.0.0.1/32", "::1/128", "fc00::/7", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")
 )
-#: bcrypt itself goes on to 31, but each step doubles the time: at 20 a login takes about a minute.
-FEWEST_ROUNDS, MOST_ROUNDS = 4, 20
+#: bcrypt itself goes on to 31, but each step doubles the time: at 16 a login takes some seconds.
+FEWEST_ROUNDS, MOST_ROUNDS = 4, 16
 
 _HOST = re.compile(r"\.?[a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\]")
 _HEADER = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,63}")

@@ -171,7 +171,7 @@ def test_a_line_names_the_option_the_value_what_is_expected_and_who_said_so(toml
     )
     toml.write_text("password_rounds = 99")
     assert refusal({"config": str(toml)}) == (
-        f"--password-rounds: expected a whole number from 4 to 20; found '99' ({toml})"
+        f"--password-rounds: expected a whole number from 4 to 16; found '99' ({toml})"
     )
 
 

@@ -1,0 +1,87 @@
+"""``ctfplatform check-config``: what a deployment decides, and where each value came from; secrets are masked."""
+
+from collections.abc import Iterator, Mapping
+
+from ctfd_twisted.settings import ROLES, MailServer, Settings
+from ctfd_twisted.settings.reading import Configuration
+from ctfd_twisted.settings.table import CONFIG, MAIL, OPTIONS, PRESET_ADMIN
+from ctfd_twisted.settings.values import masked_url
+
+#: What CTFd reads from its environment and this platform does not.
+CTFD_ONLY = frozenset(
+    {
+        *(f"AWS_{name}" for name in ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY")),
+        *(f"AWS_S3_{name}" for name in ("BUCKET", "ENDPOINT_URL", "REGION", "CUSTOM_DOMAIN", "CUSTOM_PREFIX")),
+        "AWS_S3_ADDRESSING_STYLE",
+        *(f"DATABASE_{name}" for name in ("PROTOCOL", "HOST", "PORT", "USER", "PASSWORD", "NAME")),
+        *(f"REDIS_{name}" for name in ("URL", "PROTOCOL", "HOST", "PORT", "USER", "PASSWORD", "DB")),
+        *(f"OAUTH_{name}" for name in ("CLIENT_ID", "CLIENT_SECRET")),
+        *(f"OAUTH_{name}_ENDPOINT" for name in ("AUTHORIZATION", "TOKEN", "API")),
+        *("MAIL_USEAUTH", "MAILSENDER_ADDR", "MAIL_PROVIDER", "MAILGUN_API_KEY", "MAILGUN_BASE_URL"),
+        *("SESSION_COOKIE_HTTPONLY", "SESSION_COOKIE_SAMESITE", "PERMANENT_SESSION_LIFETIME"),
+        *("CROSS_ORIGIN_OPENER_POLICY", "LOG_FOLDER", "UPLOAD_PROVIDER", "UPLOAD_FOLDER", "THEME_FALLBACK"),
+        *("SWAGGER_UI", "UPDATE_CHECK", "RUN_ID", "SERVER_SENT_EVENTS", "HTML_SANITIZATION", "SAFE_MODE"),
+        *("EMAIL_CONFIRMATION_REQUIRE_INTERACTION", "PRESET_CONFIGS", "EXTRA_CONFIGS_FORCE_TYPES"),
+        *("SQLALCHEMY_MAX_OVERFLOW", "SQLALCHEMY_POOL_PRE_PING"),
+    }
+)
+_OURS = frozenset(name for option in (CONFIG, *OPTIONS) for name in option.environment)
+_MASK = "********"
+
+
+def report(configuration: Configuration, environ: Mapping[str, str]) -> Iterator[str]:
+    """The lines of the report: one for each option, and below them what of the environment means nothing here."""
+    settings = configuration.settings
+    shown = {
+        "listen": " ".join(settings.listen),
+        "database": masked_url(settings.database),
+        "data-dir": str(settings.data_dir),
+        "public-url": settings.public_url or "as requested",
+        "trusted-proxies": ",".join(str(network) for network in settings.trusted_proxies) or "none",
+        "roles": ",".join(role for role in ROLES if role in settings.roles),
+        "malformed-payload-status": str(settings.malformed_payload_status),
+        "webhook-header-prefix": settings.webhook_header_prefix,
+        "application-root": settings.application_root or "/",
+        "trusted-hosts": ",".join(settings.trusted_hosts) or "any",
+        "secret-key-file": _key(configuration),
+        "preset-admin-file": _preset_admin(settings),
+        "password-rounds": str(settings.password_rounds),
+    }
+    rows = [(name, text, configuration.origins[name]) for name, text in shown.items()]
+    rows.append(("mail server", *_mail(settings.mail)))
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    for name, text, origin in rows:
+        yield f"{name:{widths[0]}}  {text:{widths[1]}}  ({origin})"
+    meaningless = sorted(name for name in CTFD_ONLY if environ.get(name))
+    if meaningless:
+        yield f"Set for CTFd, without a meaning here: {', '.join(meaningless)}"
+    unknown = sorted(name for name in environ if name.startswith("CTFPLATFORM_") and name not in _OURS)
+    if unknown:
+        yield f"Unknown variables: {', '.join(unknown)}"
+
+
+def _key(configuration: Configuration) -> str:
+    if configuration.secret_key_file is None:
+        return _MASK
+    made = "" if configuration.settings.secret_key else ", made on the first start"
+    return f"{configuration.secret_key_file}{made}"
+
+
+def _preset_admin(settings: Settings) -> str:
+    admin = settings.preset_admin
+    if admin is None:
+        return "none"
+    token = f", token {_MASK}" if admin.token else ""
+    return f"{admin.name} <{admin.email}>, password {_MASK}{token}"
+
+
+def _mail(server: MailServer | None) -> tuple[str, str]:
+    if server is None:
+        return "none", "default"
+    encryption = "TLS" if server.ssl else "STARTTLS" if server.tls else "not encrypted"
+    user = f", user {server.username}, password {_MASK}" if server.username else ""
+    return f"{server.host}:{server.port}, {encryption}{user}, from {server.from_address}", "environment"
+
+
+#: Every variable that is read, for the tests that hold the documentation to it.
+READ = _OURS | frozenset(MAIL) | frozenset(PRESET_ADMIN)
