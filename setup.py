@@ -59,6 +59,7 @@ setup(
     extras_require={
         "dev": [
             "aiosmtpd>=1.4.6",
+            "build>=1.2",
             "hypothesis>=6.100",
             "mypy>=1.15",
             "mypy-zope>=1.0.11",
