@@ -47,7 +47,7 @@ def defined_fields(conn: Connection, owner: Owner) -> tuple[Field, ...]:
 
 
 def entries_of(conn: Connection, owner: Owner, ids: Sequence[int]) -> Mapping[int, tuple[Entry, ...]]:
-    """Return the answers of the accounts *ids*, by account, in the order of the fields; accounts without any are absent."""
+    """Return the answers of the accounts *ids* by account, in the order of the fields; who has none is absent."""
     column = _column(owner)
     chosen = (field_entries.c.value, fields.c.id, fields.c.name, fields.c.description, fields.c.field_type)
     found = conn.execute(

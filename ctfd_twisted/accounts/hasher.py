@@ -46,8 +46,8 @@ class Hasher:
         if self._waiting >= self._bound:
             raise Busy
         self._waiting += 1
-        # The canceller does nothing: a hash that was begun is finished, and only the caller stops waiting.
-        outcome: Deferred[T] = Deferred(lambda _: None)
+        # Without a canceller of its own: a hash that was begun is finished, and only the caller stops waiting.
+        outcome: Deferred[T] = Deferred()
 
         def done(succeeded: bool, value: Any) -> None:  # noqa: FBT001 - the thread pool's callback has this shape
             self._waiting -= 1

@@ -1,7 +1,7 @@
 """What is signed or derived with the secret key, beside the session cookie (accounts-and-sessions.md section 2).
 
-CTFd's own constructions are kept where something of CTFd's must keep working with the same secret key: signed tokens and
-team invites. What is new uses HMAC-SHA256 with a key of its own per purpose.
+CTFd's own constructions are kept where something of CTFd's must keep working with the same secret key: signed tokens
+and team invites. What is new uses HMAC-SHA256 with a key of its own per purpose.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from itsdangerous import TimestampSigner, URLSafeTimedSerializer
 #: How long an invite to a team can be redeemed, in seconds.
 INVITE_SECONDS: Final = 86_400
 
+# How the ids of the two kinds of signed-in sessions begin.
 _SESSION: Final = "s."
-_TOKEN: Final = "t."
+_SHOWN: Final = "t."
 
 
 def new_session_sid() -> str:
@@ -42,8 +43,8 @@ def sid_hash(sid: str) -> str:
 
 def token_id_of(sid: str) -> int | None:
     """Return the id of the access token that *sid* claims to belong to; ``None`` for any other session."""
-    number = sid.removeprefix(_TOKEN).partition(".")[0]
-    return int(number) if sid.startswith(_TOKEN) and number.isascii() and number.isdigit() else None
+    number = sid.removeprefix(_SHOWN).partition(".")[0]
+    return int(number) if sid.startswith(_SHOWN) and number.isascii() and number.isdigit() else None
 
 
 class Keys:
@@ -71,7 +72,7 @@ class Keys:
         It is the same at every request, so a client may store its cookie and no row is needed; it dies with the token.
         """
         mac = hmac.digest(self._token_sessions, f"{token_id}:{digest}".encode(), hashlib.sha256)
-        return f"{_TOKEN}{token_id}.{base64.urlsafe_b64encode(mac).decode('ascii').rstrip('=')}"
+        return f"{_SHOWN}{token_id}.{base64.urlsafe_b64encode(mac).decode('ascii').rstrip('=')}"
 
     def plain_mac(self, text: str) -> str:
         """Return the hex HMAC-SHA1 of *text*, CTFd's plain signature."""
@@ -93,7 +94,7 @@ class Keys:
         key = self._secret + (password_hash or "").encode()
         return hmac.digest(key, str(team_id).encode("ascii"), hashlib.sha1).hex()
 
-    def _serializer(self, now: datetime) -> URLSafeTimedSerializer[str]:
+    def _serializer(self, now: datetime) -> URLSafeTimedSerializer:
         # Time is an argument here as everywhere: itsdangerous would ask the system's clock.
         return URLSafeTimedSerializer(self._secret, signer=_SignerAt, signer_kwargs={"now": int(now.timestamp())})
 

@@ -68,7 +68,7 @@ def member_ids(conn: Connection, team_id: int) -> tuple[int, ...]:
 
 
 def read_users(conn: Connection, statement: Select[Any]) -> tuple[UserRecord, ...]:
-    """Return the users that *statement* (over the columns of ``users`` but the password) selects, with their answers."""
+    """Return the users that *statement* (over the columns of ``users`` but the password) selects."""
     rows = [dict(row) for row in conn.execute(statement).mappings()]
     answers = entries_of(conn, "user", [row["id"] for row in rows])
     for row in rows:
@@ -79,7 +79,7 @@ def read_users(conn: Connection, statement: Select[Any]) -> tuple[UserRecord, ..
 
 
 def read_teams(conn: Connection, statement: Select[Any]) -> tuple[TeamRecord, ...]:
-    """Return the teams that *statement* (over the columns of ``teams`` but the password) selects, with all of theirs."""
+    """Return the teams that *statement* (over the columns of ``teams`` but the password) selects."""
     rows = [dict(row) for row in conn.execute(statement).mappings()]
     ids = [row["id"] for row in rows]
     answers = entries_of(conn, "team", ids)

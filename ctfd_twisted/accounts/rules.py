@@ -55,7 +55,7 @@ def domain_refusals(email: str, allowed: str, denied: str) -> int:
 
 
 def is_website(text: str) -> bool:
-    """Return whether *text* is an ``http`` or ``https`` address with a real host: a dotted name, an address, localhost."""
+    """Return whether *text* is an ``http`` or ``https`` address with a host: a dotted name, an IP, localhost."""
     if any(character.isspace() or not character.isprintable() or character in '"<>\\' for character in text):
         return False
     try:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime
 
 import msgspec
 from sqlalchemy import Connection, func, select, update
+from sqlalchemy.exc import IntegrityError
 
 from ctfd_twisted.accounts.tables import tracking
 from ctfd_twisted.db.writes import insert_row
@@ -29,6 +31,8 @@ def record_sightings(conn: Connection, sightings: Iterable[Sighting]) -> None:
     for seen in sightings:
         mine = (tracking.c.user_id == seen.user_id, tracking.c.ip == seen.address, tracking.c.type.is_(None))
         first = select(func.min(tracking.c.id)).where(*mine).scalar_subquery()
-        if not conn.execute(update(tracking).where(tracking.c.id == first).values(date=seen.at)).rowcount:
-            values = {"type": None, "ip": seen.address, "target": None, "user_id": seen.user_id, "date": seen.at}
+        if conn.execute(update(tracking).where(tracking.c.id == first).values(date=seen.at)).rowcount:
+            continue
+        values = {"type": None, "ip": seen.address, "target": None, "user_id": seen.user_id, "date": seen.at}
+        with suppress(IntegrityError), conn.begin_nested():  # the user is gone
             insert_row(conn, tracking, values)

@@ -1,0 +1,134 @@
+"""Signed-in sessions: one row each, found by the SHA-256 of the session id (accounts-and-sessions.md section 3)."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Final
+
+import msgspec
+from sqlalchemy import Connection, bindparam, delete, select, update
+
+from ctfd_twisted.accounts.keys import sid_hash
+from ctfd_twisted.accounts.sessions_tables import sessions
+from ctfd_twisted.db.notices import touch
+
+#: How long a session lives after signing in.
+LASTS: Final = timedelta(days=7)
+#: How much of a session id's hash names the session to its owner; enough to tell the sessions of one person apart.
+_NAME_LENGTH: Final = 16
+_AGENT_LENGTH: Final = 400
+
+_BY_HASH: Final = select(sessions.c.user_id, sessions.c.password_mac, sessions.c.expires).where(
+    sessions.c.sid_hash == bindparam("sid_hash")
+)
+
+
+class Session(msgspec.Struct, frozen=True):
+    """Whose session it is, until when, and the keyed hash of the password hash it began with."""
+
+    user_id: int
+    password_mac: str
+    expires: datetime
+
+
+class OpenSession(msgspec.Struct, frozen=True):
+    """One session as its owner may see it."""
+
+    id: str
+    created: datetime
+    expires: datetime
+    seen: datetime
+    address: str
+    user_agent: str
+
+
+class Visitor(msgspec.Struct, frozen=True):
+    """Where a session is opened from; *replaces* is the session id that the visitor came with."""
+
+    address: str
+    user_agent: str
+    replaces: str | None = None
+
+
+def topic_of(hashed: str) -> str:
+    """Return the topic that tells of the end of the session with this hash."""
+    return f"session:{hashed}"
+
+
+def open_session(conn: Connection, now: datetime, sid: str, user_id: int, password_mac: str, visitor: Visitor) -> None:
+    """Sign *user_id* in under the fresh session id *sid*, in place of the session that the visitor came with.
+
+    Nobody has asked for *sid* before, so no topic is told. Sessions that have expired are forgotten here.
+    """
+    if visitor.replaces is not None:
+        close_session(conn, visitor.replaces)
+    conn.execute(delete(sessions).where(sessions.c.expires <= now))
+    conn.execute(
+        sessions.insert().values(
+            sid_hash=sid_hash(sid),
+            user_id=user_id,
+            password_mac=password_mac,
+            created=now,
+            expires=now + LASTS,
+            seen=now,
+            address=visitor.address,
+            user_agent=visitor.user_agent[:_AGENT_LENGTH],
+        )
+    )
+
+
+def find_session(conn: Connection, hashed: str) -> Session | None:
+    """Return the session with this hash, expired or not."""
+    row = conn.execute(_BY_HASH, {"sid_hash": hashed}).first()
+    return None if row is None else Session(row.user_id, row.password_mac, row.expires)
+
+
+def close_session(conn: Connection, sid: str) -> None:
+    """End the session *sid*, if there is one."""
+    hashed = sid_hash(sid)
+    if conn.execute(delete(sessions).where(sessions.c.sid_hash == hashed)).rowcount:
+        touch(conn, topic_of(hashed))
+
+
+def keep_session(conn: Connection, sid: str, password_mac: str) -> None:
+    """Let the session *sid* survive a change of its owner's password; every other one of theirs ends by the change."""
+    hashed = sid_hash(sid)
+    conn.execute(update(sessions).where(sessions.c.sid_hash == hashed).values(password_mac=password_mac))
+    touch(conn, topic_of(hashed))
+
+
+def list_sessions(conn: Connection, now: datetime, user_id: int) -> tuple[OpenSession, ...]:
+    """Return the sessions of a user that have not expired, the newest first."""
+    found = conn.execute(
+        select(sessions)
+        .where(sessions.c.user_id == user_id, sessions.c.expires > now)
+        .order_by(sessions.c.created.desc(), sessions.c.sid_hash)
+    )
+    return tuple(
+        OpenSession(name_of(row.sid_hash), row.created, row.expires, row.seen, row.address, row.user_agent)
+        for row in found
+    )
+
+
+def name_of(hashed: str) -> str:
+    """Return the name under which its owner knows the session with this hash."""
+    return hashed[:_NAME_LENGTH]
+
+
+def end_sessions(conn: Connection, user_id: int, *, name: str | None = None, but: str | None = None) -> int:
+    """End sessions of a user and return how many there were.
+
+    *name* chooses one by its name; *but* is a session id that stays.
+    """
+    mine = conn.scalars(select(sessions.c.sid_hash).where(sessions.c.user_id == user_id)).all()
+    kept = None if but is None else sid_hash(but)
+    ended = [hashed for hashed in mine if hashed != kept and (name is None or name_of(hashed) == name)]
+    if ended:
+        conn.execute(delete(sessions).where(sessions.c.sid_hash.in_(ended)))
+        touch(conn, *map(topic_of, ended))
+    return len(ended)
+
+
+def record_seen(conn: Connection, hashed: str, at: datetime) -> None:
+    """Note when the session with this hash was last used."""
+    conn.execute(update(sessions).where(sessions.c.sid_hash == hashed).values(seen=at))
