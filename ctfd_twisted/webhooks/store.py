@@ -83,7 +83,6 @@ def _owe(conn: Connection, now: datetime, rows: Sequence[dict[str, Any]]) -> Non
             "seq": row["seq"],
             "state": "pending",
             "attempts": 0,
-            "next_attempt": now,
             "created": now,
         }
         for row in rows

@@ -53,7 +53,7 @@ deliveries = Table(
     Column("seq", ForeignKey("ctfp_webhook_events.seq"), nullable=False),
     Column("state", String(16), nullable=False),
     Column("attempts", Integer, nullable=False),
-    # When it is due; none once it is delivered or dead.
+    # When a failed one is tried again. While a pending one has none it was never tried, and waits for its turn only.
     Column("next_attempt", UTCDateTime),
     # Which node is sending it, and until when that is believed; a node that was killed never gives its claims back.
     Column("claimed_by", String(64)),
@@ -63,8 +63,8 @@ deliveries = Table(
     Column("latency_ms", Integer),
     Column("created", UTCDateTime, nullable=False),
     UniqueConstraint("endpoint_id", "seq", name="ctfp_uq_webhook_deliveries_event"),
-    Index("ctfp_ix_webhook_deliveries_due", "state", "next_attempt"),
-    Index("ctfp_ix_webhook_deliveries_endpoint", "endpoint_id", "state", "seq"),
+    Index("ctfp_ix_webhook_deliveries_due", "endpoint_id", "state", "next_attempt", "seq"),
+    Index("ctfp_ix_webhook_deliveries_claimed", "claimed_until"),
     Index("ctfp_ix_webhook_deliveries_seq", "seq"),
 )
 

@@ -292,8 +292,9 @@ def _deliveries() -> None:
         Column("created", DateTime, nullable=False),
         UniqueConstraint("endpoint_id", "seq", name="ctfp_uq_webhook_deliveries_event"),
     )
-    op.create_index("ctfp_ix_webhook_deliveries_due", "ctfp_webhook_deliveries", ["state", "next_attempt"])
-    op.create_index("ctfp_ix_webhook_deliveries_endpoint", "ctfp_webhook_deliveries", ["endpoint_id", "state", "seq"])
+    due = ["endpoint_id", "state", "next_attempt", "seq"]
+    op.create_index("ctfp_ix_webhook_deliveries_due", "ctfp_webhook_deliveries", due)
+    op.create_index("ctfp_ix_webhook_deliveries_claimed", "ctfp_webhook_deliveries", ["claimed_until"])
     op.create_index("ctfp_ix_webhook_deliveries_seq", "ctfp_webhook_deliveries", ["seq"])
     op.create_table(
         "ctfp_webhook_attempts",
