@@ -1,0 +1,67 @@
+"""How values read on a page: instants, lengths of time, numbers, links. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from markupsafe import Markup
+
+_MINUTE: Final = 60
+_HOUR: Final = 60 * _MINUTE
+_DAY: Final = 24 * _HOUR
+
+
+def when(moment: datetime | int | None) -> str:
+    """An instant (or epoch seconds) as a ``time`` element in UTC; the page's script shows it in the reader's zone."""
+    if moment is None:
+        return Markup('<span class="muted">never</span>')
+    if isinstance(moment, int):
+        moment = datetime.fromtimestamp(moment, UTC)
+    utc = moment.astimezone(UTC)
+    return Markup('<time datetime="{}">{} UTC</time>').format(
+        utc.strftime("%Y-%m-%dT%H:%M:%SZ"), utc.strftime("%Y-%m-%d %H:%M")
+    )
+
+
+def lasting(seconds: float) -> str:
+    """A length of time in its two largest units: ``2 d 3 h``, ``4 min 5 s``, ``12 s``."""
+    left = max(0, round(seconds))
+    parts = []
+    for size, unit in ((_DAY, "d"), (_HOUR, "h"), (_MINUTE, "min"), (1, "s")):
+        count, left = divmod(left, size)
+        if count:
+            parts.append(f"{count} {unit}")
+    return " ".join(parts[:2]) or "0 s"
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """``1 solve``, ``2 solves``."""
+    return f"{grouped(number)} {one if number == 1 else many or one + 's'}"
+
+
+def grouped(number: int) -> str:
+    """Digits in groups of three with thin spaces that do not break: ``12 500``; four digits stay together."""
+    return f"{number:,}".replace(",", "\u202f") if abs(number) >= 10_000 else str(number)  # noqa: PLR2004
+
+
+def web_link(address: str | None) -> str:
+    """*address* where it is one of the web, else empty: no other scheme becomes a link."""
+    address = (address or "").strip()
+    return address if address.lower().startswith(("http://", "https://")) else ""
+
+
+def options(items: Iterable[Any], value: str = "id", text: str = "name") -> list[tuple[Any, Any]]:
+    """What a select list offers: the pairs of two attributes of *items*."""
+    return [(getattr(item, value), getattr(item, text)) for item in items]
+
+
+FILTERS: Final[dict[str, Callable[..., Any]]] = {
+    "when": when,
+    "lasting": lasting,
+    "counted": counted,
+    "grouped": grouped,
+    "options": options,
+    "web_link": web_link,
+}
