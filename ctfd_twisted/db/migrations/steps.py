@@ -11,7 +11,12 @@ from sqlalchemy.schema import CreateColumn
 def add_missing_tables(conn: Connection, schema: MetaData) -> set[str]:
     """Make the tables of *schema* that are not there yet, and return their names."""
     missing = set(schema.tables) - set(inspect(conn).get_table_names())
-    schema.create_all(conn, tables=[schema.tables[name] for name in sorted(missing)])
+    # A copy, because SQLAlchemy marks a constraint that it has added by ALTER as never to be part of CREATE TABLE, and
+    # the mark would hold for an SQLite database that this process makes after a PostgreSQL one.
+    copy = MetaData()
+    for table in schema.tables.values():
+        table.to_metadata(copy)
+    copy.create_all(conn, tables=[copy.tables[name] for name in sorted(missing)])
     return missing
 
 
