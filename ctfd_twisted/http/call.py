@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 from urllib.parse import parse_qsl, quote
 
 import msgspec
@@ -15,6 +15,9 @@ from ctfd_twisted.errors import Forbidden, Malformed
 from ctfd_twisted.http.answers import RedirectTo
 from ctfd_twisted.http.bodies import json_object, read_query, read_struct
 from ctfd_twisted.http.cookies import Cookies, new_sid
+
+#: What is known of a competition before the database was asked.
+UNKNOWN: Final = Competition({})
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -58,7 +61,7 @@ class Call:
         self.address = address
         self.secure = secure
         self.is_json = is_json(request.getHeader(b"content-type"))
-        self.competition: Competition
+        self.competition = UNKNOWN
         self.player: Player | None = None
         self.by_token = False
         self.sid: str | None = None

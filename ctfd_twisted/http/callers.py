@@ -17,8 +17,16 @@ class Miss(Enum):
     MISS = "miss"
 
 
+class Stale(Enum):
+    """A session that ended because its player's password has changed since."""
+
+    STALE = "stale"
+
+
 MISS: Final = Miss.MISS
+STALE: Final = Stale.STALE
 NotInMemory = Literal[Miss.MISS]
+StaleSession = Literal[Stale.STALE]
 
 
 class TokenCaller(msgspec.Struct, frozen=True):
@@ -31,10 +39,10 @@ class TokenCaller(msgspec.Struct, frozen=True):
 class Callers(Protocol):
     """Sessions and access tokens to players; the ``ready_`` forms look into memory alone."""
 
-    def ready_session(self, sid: str, now: datetime) -> Player | NotInMemory | None:
+    def ready_session(self, sid: str, now: datetime) -> Player | NotInMemory | StaleSession | None:
         """The player signed in by the session *sid*, None where it is nobody's."""
 
-    async def session(self, sid: str, now: datetime) -> Player | None:
+    async def session(self, sid: str, now: datetime) -> Player | StaleSession | None:
         """The same, from the database."""
 
     def ready_token(self, value: str, now: datetime) -> TokenCaller | NotInMemory:

@@ -12,6 +12,7 @@ from datetime import datetime
 from inspect import isawaitable
 from typing import Any, Final, Protocol
 
+from twisted.internet.defer import Deferred, succeed
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 from twisted.web.server import Request
@@ -22,9 +23,9 @@ from ctfd_twisted.errors import DomainError, Forbidden, Malformed, Unauthorized
 from ctfd_twisted.http.address import Network, client_address, is_trusted
 from ctfd_twisted.http.answers import Answer, RedirectTo, json_answer, redirect
 from ctfd_twisted.http.call import Call, Front
-from ctfd_twisted.http.callers import MISS, Callers, Tracker
+from ctfd_twisted.http.callers import MISS, STALE, Callers, Tracker
 from ctfd_twisted.http.cookies import COOKIE
-from ctfd_twisted.http.errors import NotFoundInApi, error_answer, error_text
+from ctfd_twisted.http.errors import UNAUTHORIZED, NotFoundInApi, error_answer, error_text
 from ctfd_twisted.http.limits import RateLimits
 from ctfd_twisted.http.routes import Handler, Route
 
@@ -92,10 +93,13 @@ class Pipeline:
         self._look_around = look_around
         self._password_change = password_change
         self._limits = RateLimits()
+        self._under_way = 0
+        self._drained: Deferred[None] | None = None
 
     async def handle(self, request: Request, route: Route, handler: Handler, parameters: dict[str, Any]) -> bytes:
         """Answer *request* by *handler*; the headers are set on the request, the body is returned."""
         call = self._call(request)
+        self._under_way += 1
         try:
             answer = await self._answer(call, route, handler, parameters)
         except RedirectTo as away:
@@ -106,7 +110,20 @@ class Pipeline:
             answer = self._error(call, route, error)
         except Exception:  # noqa: BLE001 - a defect of ours: logged with a reference, told without details
             answer = self._defect(call, request, Failure())
+        finally:
+            self._under_way -= 1
+            if not self._under_way and self._drained is not None:
+                self._drained.callback(None)
+                self._drained = None
         return self._send(call, answer)
+
+    def drained(self) -> Deferred[None]:
+        """Fires when no request is under way."""
+        if not self._under_way:
+            return succeed(None)
+        if self._drained is None:
+            self._drained = Deferred()
+        return self._drained
 
     def _call(self, request: Request) -> Call:
         peer = getattr(request.getClientAddress(), "host", "") or ""
@@ -155,14 +172,22 @@ class Pipeline:
         if cookie is not None:
             call.sid = self._front.cookies.read(cookie)
             if call.sid is not None:
-                player = self._callers.ready_session(call.sid, call.now)
-                call.player = await self._callers.session(call.sid, call.now) if player is MISS else player
+                found = self._callers.ready_session(call.sid, call.now)
+                player = await self._callers.session(call.sid, call.now) if found is MISS else found
+                if player is STALE:
+                    raise self._ended(call)
+                call.player = player
         authorization = request.getHeader(b"authorization")
         if authorization and (call.is_json or route.multipart):
             await self._find_by_token(call, authorization)
         if call.player is not None:
             writes = request.method not in SAFE
             self._tracker.saw(call.player, call.address, call.now, writes=writes)
+
+    def _ended(self, call: Call) -> Exception:
+        """What the session gets whose player's password was changed elsewhere; the cookie goes with the answer."""
+        call.end_session()
+        return Unauthorized(UNAUTHORIZED) if call.is_json else RedirectTo(call.with_next("/login"))
 
     async def _find_by_token(self, call: Call, authorization: bytes) -> None:
         _, _, value = authorization.decode("latin-1").partition(" ")

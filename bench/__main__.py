@@ -1,0 +1,111 @@
+"""``python -m bench``: the real daemon on a seeded event, beside a bare Klein route of the same size."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+import msgspec
+
+from bench.event import Size, play
+from bench.load import Measured, Wanted, request, run
+from bench.rows import Row, rows
+from bench.server import Server, cpu_seconds, processes_of
+from ctfd_twisted.db.engine import open_engines
+from ctfd_twisted.db.migrate import migrate
+
+HEADER = (
+    f"{'':<28}{'bytes':>8}{'req/s':>8}{'p50 ms':>8}{'p99 ms':>8}{'CPU s/1000':>12}{'req/CPU s':>11}"
+    f"{'bare':>8}{'share':>8}{'goal':>7}"
+)
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One measured row; *bare* is the bare route's requests per CPU-second at the same size."""
+
+    measured: Measured
+    cpu: float
+    bare: float
+
+    @property
+    def per_cpu_second(self) -> float:
+        """Requests per CPU-second of the server."""
+        return self.measured.requests / max(self.cpu, 0.01)
+
+
+def main() -> int:
+    """Measure and print; status 1 where an answer was not what it should be."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("--database", help="an empty PostgreSQL database to use instead of an SQLite file")
+    parser.add_argument("--scale", type=float, default=1.0, help="so many times the usual number of requests")
+    parser.add_argument("--only", default="", help="measure the rows whose name contains this")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        return _measure(Path(folder), options.database, options.scale, options.only)
+
+
+def _measure(folder: Path, database: str | None, scale: float, only: str) -> int:
+    url = database or f"sqlite:///{folder}/bench.sqlite"
+    engines = open_engines(url)
+    print("making the event ...", flush=True)
+    migrate(engines.write_engine)
+    event = play(engines.write_engine, Size())
+    engines.close()
+    twistd = [str(Path(sys.executable).with_name("twistd")), "--nodaemon", "--pidfile=", "ctfplatform"]
+    listen = ["--listen", "tcp:0:interface=127.0.0.1", "--trusted-proxies", "127.0.0.1/32"]
+    place = ["--data-dir", str(folder), "--database", url]
+    faults = 0
+    with ExitStack() as stack:
+        platform = stack.enter_context(Server([*twistd, *listen, *place], folder / "platform.log"))
+        bare = stack.enter_context(Server([sys.executable, "-m", "bench.bare"], folder / "bare.log"))
+        kind = "PostgreSQL" if database else "SQLite"
+        print(f"{kind}, {event.challenges} challenges, memory before {platform.memory_mb:.0f} MB\n{HEADER}", flush=True)
+        others = processes_of("postgres") if database else []
+        for row in rows(event, platform.port, scale):
+            if only in row.name:
+                line = _line(row, platform, bare, others)
+                _print(row, line)
+                faults += len(line.measured.wrong)
+        print(f"memory after {platform.memory_mb:.0f} MB")
+    return 1 if faults else 0
+
+
+def _line(row: Row, platform: Server, bare: Server, others: list[int]) -> Line:
+    wanted = list(row.make(row.count))
+    run(platform.port, wanted[:1] if "attempt" not in row.name else [])
+    measured, cpu = _with_cpu(platform, others, lambda: run(platform.port, wanted))
+    same = [Wanted(request("GET", f"/{measured.size}"), b"200 OK")] * max(2000, min(row.count, 6000))
+    run(bare.port, same[:200])
+    limit, limit_cpu = _with_cpu(bare, [], lambda: run(bare.port, same))
+    return Line(measured, cpu, limit.requests / max(limit_cpu, 0.01))
+
+
+def _with_cpu(server: Server, others: list[int], work: Callable[[], Measured]) -> tuple[Measured, float]:
+    def used() -> float:
+        return server.cpu_seconds + sum(cpu_seconds(pid) for pid in others)
+
+    before = used()
+    measured = work()
+    return measured, used() - before
+
+
+def _print(row: Row, line: Line) -> None:
+    measured = line.measured
+    goal = "" if row.expected is None else f"{row.expected:.0%}"
+    print(
+        f"{row.name:<28}{measured.size:>8}{measured.requests / measured.seconds:>8.0f}"
+        f"{measured.percentile(0.5) * 1000:>8.1f}{measured.percentile(0.99) * 1000:>8.1f}"
+        f"{line.cpu / measured.requests * 1000:>12.3f}{line.per_cpu_second:>11.0f}"
+        f"{line.bare:>8.0f}{line.per_cpu_second / line.bare:>8.1%}{goal:>7}",
+        flush=True,
+    )
+    for fault in measured.wrong:
+        print(f"    unexpected: {fault!r}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,80 @@
+"""Servers in processes of their own, and what they use."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+_LISTENS = re.compile(rb"http://127\.0\.0\.1:(\d+)")
+
+
+class Server:
+    """A server process; its port is read from what it prints."""
+
+    def __init__(self, command: Sequence[str], log: Path, wait: float = 60) -> None:
+        self._log = log
+        self._command = command
+        self._wait = wait
+        self.port = 0
+
+    def __enter__(self) -> Self:
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(self._command, stdout=log, stderr=subprocess.STDOUT)  # noqa: S603 - ours
+        deadline = time.monotonic() + self._wait
+        while time.monotonic() < deadline and self._process.poll() is None:
+            printed = self._log.read_bytes()
+            if b"Ready" in printed and (found := _LISTENS.search(printed)):
+                self.port = int(found[1])
+                return self
+            time.sleep(0.05)
+        self._process.kill()
+        sys.exit(f"{self._command[0]} did not start:\n{self._log.read_text()}")
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.terminate()
+        try:
+            self._process.wait(20)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+
+    @property
+    def cpu_seconds(self) -> float:
+        """What the process has used so far, user and system."""
+        return cpu_seconds(self._process.pid)
+
+    @property
+    def memory_mb(self) -> float:
+        """Resident memory in megabytes."""
+        status = Path(f"/proc/{self._process.pid}/status").read_text()
+        found = re.search(r"VmRSS:\s+(\d+) kB", status)
+        return int(found[1]) / 1024 if found else 0.0
+
+
+def cpu_seconds(pid: int) -> float:
+    """What one process has used so far, user and system."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+def processes_of(name: str) -> list[int]:
+    """The ids of the processes whose command begins with *name*."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                command = (entry / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if name.encode() in command.split(b"\0", 1)[0]:
+                found.append(int(entry.name))
+    return found

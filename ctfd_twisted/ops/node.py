@@ -1,0 +1,177 @@
+"""One running node: it opens its doors, brings the database up to date, starts its services, and ends cleanly."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import msgspec
+from twisted.application.service import IService, MultiService
+from twisted.internet.defer import Deferred, DeferredList, ensureDeferred, succeed
+from twisted.internet.endpoints import serverFromString
+from twisted.internet.error import CannotListenError
+from twisted.internet.interfaces import IListeningPort, IReactorCore, IReactorTime
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+from twisted.python.threadpool import ThreadPool
+from twisted.web.server import Site
+
+from ctfd_twisted.db.adopt import CannotMigrate
+from ctfd_twisted.db.database import Database
+from ctfd_twisted.db.migrate import MigrationReport, migrate
+from ctfd_twisted.ops.health import FrontDoor
+from ctfd_twisted.ops.notify import READY, STOPPING, notify
+
+#: Seconds that requests and deliveries under way have to finish when the node is stopped.
+PATIENCE: Final = 10
+
+
+class Parts(msgspec.Struct, frozen=True):
+    """What a node is made of, beside what it listens on."""
+
+    db: Database
+    door: FrontDoor
+    site: Site
+    #: Opens the platform behind the door; called when the database is at the present schema.
+    open: Callable[[], None]
+    #: Started when the platform is open, stopped before the database is closed.
+    services: Sequence[IService]
+    #: Fires when no request is under way.
+    drained: Callable[[], Deferred[None]]
+    pools: Sequence[ThreadPool]
+    #: Runs a function in a thread that may wait for long, and gives its value to the Deferred.
+    in_thread: Callable[[Callable[[], Any]], Deferred[Any]]
+
+
+class Node(MultiService):
+    """The service that ``twistd`` runs."""
+
+    log = Logger()
+
+    def __init__(self, reactor: Any, parts: Parts, listen: Sequence[str], roles: frozenset[str]) -> None:
+        super().__init__()
+        self._reactor = reactor
+        self._parts = parts
+        self._listen = listen
+        self._roles = roles
+        self._ports: list[IListeningPort] = []
+        self._starting: Deferred[None] = succeed(None)
+
+    def privilegedStartService(self) -> None:
+        """Open the listeners, before privileges are dropped; ends the process with a line where one can't be opened."""
+        super().privilegedStartService()
+        for description in self._listen if "web" in self._roles else ():
+            try:
+                opening = serverFromString(self._reactor, description).listen(self._parts.site)
+            except (ValueError, OSError, LookupError) as error:
+                sys.exit(f"ctfplatform: --listen {description}: {error}")
+            opening.addCallbacks(self._listens, self._cannot_listen, errbackArgs=(description,))
+
+    def startService(self) -> None:
+        """Migrate in a thread, then open the platform."""
+        super().startService()
+        for pool in self._parts.pools:
+            pool.start()
+        self._starting = ensureDeferred(self._start())
+
+    async def _start(self) -> None:
+        parts = self._parts
+        engines = parts.db.engines
+        try:
+            report = await parts.in_thread(lambda: migrate(engines.write_engine, self._say_waiting))
+            await parts.in_thread(engines.start_watch)
+        except CannotMigrate as error:
+            self._give_up(f"the database can't be used: {error}")
+            return
+        except Exception:  # noqa: BLE001 - whatever it was, a node without its database is none
+            failure = Failure()
+            self.log.failure("the database can't be opened", failure)
+            self._give_up(f"the database can't be opened: {failure.getErrorMessage().splitlines()[0]}")
+            return
+        if not self.running:
+            return
+        self._log_start(report)
+        parts.open()
+        for service in parts.services:
+            service.setServiceParent(self)
+        self.log.info("Ready")
+        notify(READY)
+
+    def _log_start(self, report: MigrationReport) -> None:
+        names = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
+        self.log.info("{report}", report=str(report))
+        self.log.info(
+            "Database: {kind}; roles: {roles}",
+            kind=names[self._parts.db.dialect],
+            roles=", ".join(sorted(self._roles)),
+        )
+
+    def _say_waiting(self, text: str) -> None:
+        def say() -> None:
+            self._parts.door.closed = text
+            self.log.info("{text}", text=text)
+
+        self._reactor.callFromThread(say)
+
+    def _listens(self, port: IListeningPort) -> None:
+        self._ports.append(port)
+        self.log.info("Listening on {address}", address=shown_address(port.getHost()))
+
+    def _cannot_listen(self, failure: Failure, description: str) -> None:
+        if failure.check(CannotListenError):
+            reason = str(getattr(failure.value, "socketError", failure.value))
+        else:
+            reason = failure.getErrorMessage()
+        line = f"ctfplatform: --listen {description}: cannot listen: {reason}"
+        if not self.running:
+            sys.exit(line)
+        self._give_up(line)
+
+    def _give_up(self, line: str) -> None:
+        """End the process with status 1, having said why."""
+        self.log.critical("{line}", line=line)
+        sys.stderr.write(line + "\n")
+        reactor: IReactorCore = self._reactor
+        # twistd has no way to end with a status of ours while the reactor runs.
+        reactor.addSystemEventTrigger("after", "shutdown", os._exit, 1)
+        reactor.callWhenRunning(reactor.stop)
+
+    async def _stop(self) -> None:
+        parts = self._parts
+        notify(STOPPING)
+        parts.door.closed = "stopping"
+        await DeferredList([_stopped(port) for port in self._ports], consumeErrors=True)
+        await DeferredList([self._starting, self._within(parts.drained())], consumeErrors=True)
+        # Services end what they have under way; each bounds that itself.
+        await self._within(super().stopService())
+        for pool in parts.pools:
+            pool.stop()
+        parts.db.close()
+
+    def stopService(self) -> Deferred[None]:
+        """Stop listening, finish what is under way (at most :data:`PATIENCE` seconds), close the database."""
+        return Deferred.fromCoroutine(self._stop())
+
+    def _within(self, waiting: Any) -> Deferred[Any]:
+        clock: IReactorTime = self._reactor
+        deferred: Deferred[Any] = waiting if isinstance(waiting, Deferred) else succeed(waiting)
+        return deferred.addTimeout(PATIENCE, clock).addErrback(self._gave_up_waiting)
+
+    def _gave_up_waiting(self, failure: Failure) -> None:
+        self.log.warn("stopped with work under way: {why}", why=failure.getErrorMessage())
+
+
+def _stopped(port: IListeningPort) -> Deferred[Any]:
+    stopping = port.stopListening()
+    return stopping if isinstance(stopping, Deferred) else succeed(None)
+
+
+def shown_address(address: Any) -> str:
+    """A listener's real address as a person reads it: ``http://127.0.0.1:8000`` or a socket's path."""
+    host = getattr(address, "host", None)
+    if host is None:
+        return str(getattr(address, "name", address))
+    shown = f"[{host}]" if ":" in host else host
+    return f"http://{shown}:{address.port}"

@@ -1,0 +1,122 @@
+"""The one place where the platform's parts are put together: ``twistd ctfplatform``'s options and its service."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy.engine import make_url
+from twisted.application.service import IService
+from twisted.internet.interfaces import IReactorTime
+from twisted.internet.threads import deferToThreadPool
+from twisted.python.threadpool import ThreadPool
+from twisted.web.resource import IResource
+
+from ctfd_twisted.accounts.directory import Directory
+from ctfd_twisted.accounts.hasher import Hasher
+from ctfd_twisted.accounts.keys import Keys
+from ctfd_twisted.accounts.tracker import AddressTracker
+from ctfd_twisted.competition.store import read_competition
+from ctfd_twisted.content.public_pages import read_public_pages
+from ctfd_twisted.db.database import Database, Start
+from ctfd_twisted.db.engine import POOL_SIZE, READERS, open_engines
+from ctfd_twisted.db.listener import Listener
+from ctfd_twisted.db.notices import Bus
+from ctfd_twisted.db.snapshot import Snapshot
+from ctfd_twisted.db.threads import start_in
+from ctfd_twisted.http.call import Front
+from ctfd_twisted.http.cookies import Cookies
+from ctfd_twisted.http.pipeline import Pipeline
+from ctfd_twisted.http.site import PlatformSite, make_site, mounted
+from ctfd_twisted.ops.health import FrontDoor
+from ctfd_twisted.ops.node import Node, Parts
+from ctfd_twisted.settings import Settings
+from ctfd_twisted.settings.options import Options
+from ctfd_twisted.web.assets_store import load_assets
+from ctfd_twisted.web.pages import Pages
+
+__all__ = ("Options", "Platform", "makeService", "make_platform")
+
+#: Threads for password hashes: they compute, so more than the cores would only slow the rest.
+HASHERS: Final = 2
+
+
+class Platform(msgspec.Struct, frozen=True):
+    """The platform over an open database: what answers requests, and what runs by itself beside it."""
+
+    resource: IResource
+    pipeline: Pipeline
+    services: Sequence[IService]
+
+
+def make_platform(settings: Settings, clock: IReactorTime, db: Database, hash_in: Start) -> Platform:
+    """Put the platform together over *db*; nothing is read or started yet."""
+    bus = db.bus
+
+    def now() -> datetime:
+        return datetime.fromtimestamp(clock.seconds(), UTC)
+
+    keys = Keys(settings.secret_key)
+    hasher = Hasher(hash_in, rounds=settings.password_rounds)
+    competition = Snapshot(db, bus, read_competition, {"config"})
+    directory = Directory(db, bus, keys, hasher, settings.preset_admin)
+    tracker = AddressTracker(db, clock)
+    pages = Pages(load_assets(), Snapshot(db, bus, read_public_pages, {"pages"}))
+    pipeline = Pipeline(
+        front=Front(
+            settings.application_root,
+            settings.public_url,
+            Cookies(settings.secret_key, settings.application_root or "/"),
+        ),
+        policy=settings,
+        competition=competition,
+        callers=directory,
+        tracker=tracker,
+        pages=pages,
+        now=now,
+        look_around=db.notice_others,
+        password_change=lambda _: None,
+    )
+    apis: list[Any] = []
+    site = PlatformSite(pipeline, apis, lambda call, _path: pages.error(call, 404))
+    return Platform(site.resource(), pipeline, [tracker])
+
+
+def makeService(options: Options) -> IService:
+    """The service of ``twistd ctfplatform``; nothing is opened before it starts."""
+    # Chosen by twistd, so it can't be imported before twistd has chosen.
+    from twisted.internet import reactor  # noqa: PLC0415
+
+    return make_node(options.settings, reactor)
+
+
+def make_node(settings: Settings, reactor: Any) -> Node:
+    """One node over *reactor*: threads, database, platform, listeners."""
+    url = make_url(settings.database)
+    engines = open_engines(url)
+    sqlite = engines.dialect == "sqlite"
+    hashing = ThreadPool(0, HASHERS, "passwords")
+    writing = ThreadPool(0, 1, "writer") if sqlite else ThreadPool(0, POOL_SIZE, "database")
+    reading = ThreadPool(0, READERS, "readers") if sqlite else writing
+    bus = Bus()
+    call = reactor.callFromThread
+    db = Database(engines, bus, write=start_in(writing, call), read=start_in(reading, call))
+    platform = make_platform(settings, reactor, db, start_in(hashing, call))
+    door = FrontDoor(db)
+    services = [*platform.services]
+    if not sqlite:
+        services.append(Listener(url, engines.node, bus, call))
+    parts = Parts(
+        db=db,
+        door=door,
+        site=make_site(mounted(door, settings.application_root), reactor),
+        open=partial(door.open, platform.resource),
+        services=services,
+        drained=platform.pipeline.drained,
+        pools=list(dict.fromkeys((hashing, writing, reading))),
+        in_thread=partial(deferToThreadPool, reactor, writing),
+    )
+    return Node(reactor, parts, settings.listen, settings.roles)
