@@ -1,0 +1,149 @@
+"""The statements of one attempt, built once: compiling them anew would cost more than running them.
+
+Those that are about an account come in a pair, by whether teams play.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from sqlalchemy import Select, bindparam, func, insert, literal, or_, select, text
+
+from ctfd_twisted.accounts.tables import audience_members, teams, users
+from ctfd_twisted.challenges.tables import challenges, flags, module_audience_access
+from ctfd_twisted.scoring.accounts import account_kind
+from ctfd_twisted.scoring.rules import LONG_AGO
+from ctfd_twisted.scoring.tables import solves, submissions
+
+__all__ = [
+    "ACCOUNT", "CHALLENGE", "EXISTING", "LONG_AGO", "MEMBERS", "MODULES", "PARTIALS", "RECORD", "RECORD_SOLVE",
+    "SETTINGS", "SOLVE", "SOLVED", "TALLIES",
+]  # fmt: skip
+
+# The oldest row of a key counts, as everywhere, so it is read last.
+SETTINGS: Final = text(
+    "SELECT key, value FROM config WHERE key IN ('ctf_name', 'end', 'incorrect_submissions_per_min',"
+    " 'max_attempts_behavior', 'max_attempts_timeout', 'paused', 'start', 'user_mode', 'view_after_ctf')"
+    " ORDER BY id DESC"
+)
+
+# "NO KEY" does not hold up the foreign keys that other transactions check against the row. SQLite needs no lock: a
+# write transaction is alone in the file.
+ACCOUNT: Final = {
+    False: select(
+        users.c.name.label("user_name"),
+        users.c.banned.label("user_banned"),
+        users.c.hidden,
+        users.c.banned,
+        literal(None).label("team_id"),
+        literal(None).label("team_name"),
+    )
+    .where(users.c.id == bindparam("user"))
+    .with_for_update(key_share=True),
+    True: select(
+        users.c.name.label("user_name"),
+        users.c.banned.label("user_banned"),
+        teams.c.hidden,
+        teams.c.banned,
+        teams.c.id.label("team_id"),
+        teams.c.name.label("team_name"),
+    )
+    .join(teams, teams.c.id == users.c.team_id)
+    .where(users.c.id == bindparam("user"))
+    .with_for_update(key_share=True, of=teams),
+}
+
+CHALLENGE: Final = (
+    select(
+        challenges.c.id,
+        challenges.c.name,
+        challenges.c.category,
+        challenges.c.type,
+        challenges.c.state,
+        challenges.c.value,
+        challenges.c.max_attempts,
+        challenges.c.logic,
+        challenges.c.scheduled_at,
+        challenges.c.module_id,
+        challenges.c.requirements,
+        flags.c.id.label("flag_id"),
+        flags.c.type.label("flag_type"),
+        flags.c.content.label("flag_content"),
+        flags.c.data.label("flag_data"),
+    )
+    .outerjoin(flags, flags.c.challenge_id == challenges.c.id)
+    .where(challenges.c.id == bindparam("challenge"))
+    .order_by(flags.c.id)
+)
+
+EXISTING: Final = select(challenges.c.id).where(challenges.c.id.in_(bindparam("challenges", expanding=True)))
+
+MEMBERS: Final = select(users.c.id).where(users.c.team_id == bindparam("team"))
+
+RECORD: Final = insert(submissions).inline()
+RECORD_SOLVE: Final = insert(submissions).returning(submissions.c.id)
+SOLVE: Final = insert(solves)
+
+
+def _solved(*, teams_mode: bool) -> Select[Any]:
+    return select(solves.c.challenge_id).where(account_kind(teams_mode=teams_mode).of(solves) == bindparam("account"))
+
+
+def _modules(*, teams_mode: bool) -> Select[Any]:
+    member = account_kind(teams_mode=teams_mode).of(audience_members)
+    return (
+        select(module_audience_access.c.module_id)
+        .join(audience_members, audience_members.c.audience_id == module_audience_access.c.audience_id)
+        .where(member == bindparam("account"))
+    )
+
+
+def _partials(*, teams_mode: bool) -> Select[Any]:
+    return select(submissions.c.user_id, submissions.c.provided).where(
+        account_kind(teams_mode=teams_mode).of(submissions) == bindparam("account"),
+        submissions.c.challenge_id == bindparam("challenge"),
+        submissions.c.type == "partial",
+    )
+
+
+def _tallies(*, teams_mode: bool, limited: bool) -> Select[Any]:
+    """Wrong answers within the last minute, and where *limited* those to this challenge, and solves, in one row."""
+    kind = account_kind(teams_mode=teams_mode)
+    wrong = (
+        select(func.count().label("answers"), func.min(submissions.c.date).label("oldest"))
+        .where(kind.of(submissions) == bindparam("account"), submissions.c.type == "incorrect")
+    )  # fmt: skip
+    everywhere = wrong.where(submissions.c.date > bindparam("minute")).subquery("everywhere")
+    # A user who has changed teams may have solved it for the other one, and solves nothing twice.
+    solved = (
+        select(func.count())
+        .select_from(solves)
+        .where(
+            solves.c.challenge_id == bindparam("challenge"),
+            or_(kind.of(solves) == bindparam("account"), solves.c.user_id == bindparam("user")),
+        )
+        .scalar_subquery()
+    )
+    columns = [
+        everywhere.c.answers.label("everywhere_count"),
+        everywhere.c.oldest.label("everywhere_oldest"),
+        solved.label("solved"),
+    ]
+    if not limited:
+        return select(*columns)
+    here = wrong.where(
+        submissions.c.challenge_id == bindparam("challenge"), submissions.c.date > bindparam("since")
+    ).subquery("here")
+    return select(*columns, here.c.answers.label("here_count"), here.c.oldest.label("here_oldest")).join_from(
+        everywhere, here, literal(value=True)
+    )
+
+
+SOLVED: Final = {teams_mode: _solved(teams_mode=teams_mode) for teams_mode in (False, True)}
+MODULES: Final = {teams_mode: _modules(teams_mode=teams_mode) for teams_mode in (False, True)}
+PARTIALS: Final = {teams_mode: _partials(teams_mode=teams_mode) for teams_mode in (False, True)}
+TALLIES: Final = {
+    (teams_mode, limited): _tallies(teams_mode=teams_mode, limited=limited)
+    for teams_mode in (False, True)
+    for limited in (False, True)
+}

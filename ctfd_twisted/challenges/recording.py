@@ -1,0 +1,109 @@
+"""What an attempt leaves in the database: its row and, where it was right, the solve with all that follows from it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from sqlalchemy import Connection
+from sqlalchemy.exc import IntegrityError
+
+from ctfd_twisted.challenges import attempt_sql as sql
+from ctfd_twisted.db.notices import touch
+from ctfd_twisted.interfaces import IChallengeType
+from ctfd_twisted.scoring.values import recompute_values
+from ctfd_twisted.webhooks.events import Named, SolveCreated, Solved, moment
+from ctfd_twisted.webhooks.store import emit_solve
+
+
+class NewAttempt(msgspec.Struct, frozen=True):
+    """Who answers what; ``submission`` is as it was sent, ``address`` that of the client."""
+
+    user_id: int
+    is_admin: bool
+    challenge_id: int
+    submission: str
+    address: str
+
+
+class Account(msgspec.Struct, frozen=True):
+    """Who scores by this attempt; ``team_id`` is ``None`` where single users play."""
+
+    user_id: int
+    user_name: str
+    team_id: int | None
+    team_name: str
+    listed: bool
+
+    @property
+    def id(self) -> int:
+        """What solves and awards name the account by."""
+        return self.user_id if self.team_id is None else self.team_id
+
+    @property
+    def topic(self) -> str:
+        """What is told after a commit that concerns this account alone."""
+        return f"user:{self.user_id}" if self.team_id is None else f"team:{self.team_id}"
+
+
+def _row(now: datetime, account: Account, new: NewAttempt, answer: str, kind: str) -> dict[str, Any]:
+    return {
+        "challenge_id": new.challenge_id,
+        "user_id": account.user_id,
+        "team_id": account.team_id,
+        "ip": new.address,
+        "provided": answer,
+        "type": kind,
+        "date": now,
+    }
+
+
+def store(conn: Connection, now: datetime, account: Account, new: NewAttempt, answer: str, kind: str) -> None:
+    """Store an attempt that is no solve; *kind* is its type, and nobody but the account hears of it."""
+    conn.execute(sql.RECORD, _row(now, account, new, answer, kind))
+    touch(conn, account.topic)
+
+
+def store_solve(
+    conn: Connection,
+    now: datetime,
+    account: Account,
+    new: NewAttempt,
+    challenge: Any,
+    kind: IChallengeType,
+    answer: str,
+) -> bool:
+    """Store a solve and what follows from it; False, with nothing stored, where the database has one already."""
+    savepoint = conn.begin_nested()
+    try:
+        row = _row(now, account, new, answer, "correct")
+        solve_id = conn.execute(sql.RECORD_SOLVE, row).scalar_one()
+        conn.execute(
+            sql.SOLVE,
+            {"id": solve_id, "challenge_id": challenge.id, "user_id": account.user_id, "team_id": account.team_id},
+        )
+    except IntegrityError:
+        savepoint.rollback()
+        return False
+    savepoint.commit()
+    touch(conn, "challenges", "standings", account.topic)
+    value = _value_now(conn, kind, challenge)
+    solve = SolveCreated(
+        id=solve_id,
+        challenge_id=challenge.id,
+        challenge=Solved(challenge.id, challenge.name or "", challenge.category, value),
+        team=None if account.team_id is None else Named(account.team_id, account.team_name),
+        user=Named(account.user_id, account.user_name),
+        date=moment(now),
+    )
+    emit_solve(conn, now, solve, listed=account.listed, teams_mode=account.team_id is not None)
+    return True
+
+
+def _value_now(conn: Connection, kind: IChallengeType, challenge: Any) -> int | None:
+    """The challenge's value with the new solve, stored where it follows the solves."""
+    settings = kind.settings(conn, (challenge.id,)).get(challenge.id)
+    if settings is None or kind.value_after(settings, 0) is None:
+        return challenge.value  # type: ignore[no-any-return]
+    return recompute_values(conn, (challenge.id,)).get(challenge.id)

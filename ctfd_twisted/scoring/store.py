@@ -1,0 +1,168 @@
+"""Standings, scores and places out of the database (docs/rules.md#standings)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+from sqlalchemy import BigInteger, ColumnElement, Connection, Select, case, cast, func, or_, select
+
+from ctfd_twisted.accounts.tables import brackets, users
+from ctfd_twisted.challenges.tables import challenges
+from ctfd_twisted.competition.rules import Competition
+from ctfd_twisted.scoring.accounts import USERS, AccountKind, account_kind
+from ctfd_twisted.scoring.rules import LONG_AGO, Points, added_up, ranked
+from ctfd_twisted.scoring.tables import awards, solves, submissions
+from ctfd_twisted.scoring.values import frozen_values, recompute_values
+
+__all__ = [
+    "Standing",
+    "account_score",
+    "place",
+    "points_of",
+    "recompute_values",
+    "standings",
+    "team_score",
+    "user_score",
+]
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """One row of the board; ``place`` counts from 1 and is never shared."""
+
+    place: int
+    account_id: int
+    name: str
+    score: int
+    oauth_id: int | None
+    bracket_id: int | None
+    bracket_name: str | None
+    hidden: bool
+    banned: bool
+
+
+def standings(
+    conn: Connection,
+    competition: Competition,
+    *,
+    everyone: bool = False,
+    people: bool = False,
+    bracket_id: int | None = None,
+) -> tuple[Standing, ...]:
+    """The board, first place first.
+
+    As the public sees it: without the hidden and the banned, and as it was at the freeze. With *everyone*, as
+    administrators see it: nobody is left out and no freeze applies. With *people*, users are ranked though teams play.
+    With a *bracket_id*, the accounts of that bracket are ranked alone.
+    """
+    kind = USERS if people else account_kind(teams_mode=competition.teams)
+    points = points_of(conn, competition, kind, frozen=not everyone)
+    known = _accounts(conn, kind, everyone=everyone, bracket_id=bracket_id)
+    board = ranked(entry for entry in points if entry.account_id in known)
+    return tuple(
+        Standing(place, entry.account_id, account.name or "", entry.score, account.oauth_id, account.bracket_id,
+                 account.bracket_name, bool(account.hidden), bool(account.banned))
+        for place, entry in enumerate(board, 1)
+        for account in (known[entry.account_id],)
+    )  # fmt: skip
+
+
+def _accounts(conn: Connection, kind: AccountKind, *, everyone: bool, bracket_id: int | None) -> dict[int, Any]:
+    """The accounts that can stand on the board, by id."""
+    account = kind.table.c
+    wanted = (
+        select(
+            account.id,
+            account.name,
+            account.oauth_id,
+            account.bracket_id,
+            account.hidden,
+            account.banned,
+            brackets.c.name.label("bracket_name"),
+        )
+        .outerjoin(brackets, brackets.c.id == account.bracket_id)
+        .where(or_(account.id.in_(select(kind.of(solves))), account.id.in_(select(kind.of(awards)))))
+    )
+    if not everyone:
+        wanted = wanted.where(kind.listed)
+    if bracket_id is not None:
+        wanted = wanted.where(account.bracket_id == bracket_id)
+    return {row.id: row for row in conn.execute(wanted)}
+
+
+def points_of(
+    conn: Connection,
+    competition: Competition,
+    kind: AccountKind,
+    *,
+    frozen: bool,
+    account_ids: Iterable[int] | None = None,
+) -> list[Points]:
+    """What each account has from solves and awards, in no order; accounts without a row that is worth something lack.
+
+    *frozen* counts what was there at the freeze alone, at the values of then. *account_ids* ``None`` means all.
+    """
+    freeze = competition.frozen_at if frozen else None
+    values = frozen_values(conn, competition) if freeze is not None else {}
+    worth = displayed_value(values)
+    from_solves = (
+        _sums(kind.of(solves), worth, solves.c.id, submissions.c.date)
+        .join(submissions, submissions.c.id == solves.c.id)
+        .join(challenges, challenges.c.id == solves.c.challenge_id)
+    )
+    from_awards = _sums(kind.of(awards), awards.c.value, awards.c.id, awards.c.date)
+    if freeze is not None:
+        from_solves = from_solves.where(submissions.c.date < freeze)
+        from_awards = from_awards.where(awards.c.date < freeze)
+    if account_ids is not None:
+        wanted = tuple(account_ids)
+        from_solves = from_solves.where(kind.of(solves).in_(wanted))
+        from_awards = from_awards.where(kind.of(awards).in_(wanted))
+    return added_up(
+        Points(row.account_id, int(row.score), row.last or LONG_AGO, row.row_id)
+        for statement in (from_solves, from_awards)
+        for row in conn.execute(statement)
+    )
+
+
+def displayed_value(frozen: Mapping[int, int]) -> ColumnElement[int]:
+    """SQL for a challenge's value: that of *frozen* where it is there, else the stored one."""
+    if not frozen:
+        return challenges.c.value
+    return case(dict(frozen), value=challenges.c.id, else_=challenges.c.value)
+
+
+def _sums(account: Any, value: ColumnElement[int], row_id: Any, date: Any) -> Select[Any]:
+    return (
+        select(
+            account.label("account_id"),
+            cast(func.sum(value), BigInteger).label("score"),
+            func.max(date).label("last"),
+            func.max(row_id).label("row_id"),
+        )
+        .where(value != 0, account.is_not(None))
+        .group_by(account)
+    )
+
+
+def user_score(conn: Connection, competition: Competition, user_id: int, *, frozen: bool) -> int:
+    """All points of one user; *frozen* as the public knows them, otherwise as they are."""
+    return sum(entry.score for entry in points_of(conn, competition, USERS, frozen=frozen, account_ids=(user_id,)))
+
+
+def team_score(conn: Connection, competition: Competition, team_id: int, *, frozen: bool) -> int:
+    """All points of a team's present members."""
+    members = conn.execute(select(users.c.id).where(users.c.team_id == team_id)).scalars().all()
+    return sum(entry.score for entry in points_of(conn, competition, USERS, frozen=frozen, account_ids=members))
+
+
+def account_score(conn: Connection, competition: Competition, account_id: int, *, frozen: bool) -> int:
+    """The score of a team where teams play, else of a user."""
+    score = team_score if competition.teams else user_score
+    return score(conn, competition, account_id, frozen=frozen)
+
+
+def place(board: Iterable[Standing], account_id: int) -> int | None:
+    """Where the account stands on *board*, or ``None``."""
+    return next((standing.place for standing in board if standing.account_id == account_id), None)
