@@ -46,7 +46,10 @@ def a_team(conn: Connection, **columns: Any) -> int:
 
 
 def a_challenge(conn: Connection, **columns: Any) -> int:
-    """A visible standard challenge of 100 points; its id. ``dynamic={...}`` makes it a dynamic one with those settings."""
+    """A visible standard challenge of 100 points; its id.
+
+    ``dynamic={...}`` makes it a dynamic one with those settings.
+    """
     number = next(_numbers)
     dynamic: dict[str, Any] | None = columns.pop("dynamic", None)
     values = {

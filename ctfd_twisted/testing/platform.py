@@ -1,4 +1,4 @@
-"""The whole platform in memory: SQLite in memory, every transaction at once, a ``Clock``, and HTTP without a socket.
+"""The whole platform in memory: SQLite in memory, transactions at once, a ``Clock``, and HTTP without a socket.
 
 What a client sees of it (status, headers, JSON, cookies) is what it would see over a socket. What it can't show: threads,
 races, real TLS, and the limits of twisted.web's own protocol.
@@ -139,7 +139,8 @@ class Client:
 
     async def _send(self, method: str, path: str, headers: dict[str, str], options: dict[str, Any]) -> Reply:
         # The stub's own cookie jar would mix its clients: each keeps its own.
-        response = await self._treq.request(
+        stub: Any = self._treq  # its functions are made at run time
+        response = await stub.request(
             method, BASE + path, headers=headers, allow_redirects=False, unbuffered=False, cookies={}, **options
         )
         body = await response.content()
