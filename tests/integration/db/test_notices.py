@@ -1,0 +1,67 @@
+"""On PostgreSQL the database itself tells of changes by programs that are not ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from ctfd_twisted.db.engine import CHANNEL
+
+pytestmark = pytest.mark.postgresql
+
+
+@pytest.fixture
+def database(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The URL of a migrated PostgreSQL database of its own, as its own client library takes it."""
+    server = request.getfixturevalue("postgresql")
+    name = server.create(request.getfixturevalue("postgresql_template"))
+    yield server.url(name).replace("+psycopg", "")
+    server.drop(name)
+
+
+def heard(database: str, statement: str, application: str) -> list[str]:
+    """What a listener hears when a program called *application* runs *statement*."""
+    with psycopg.connect(database, autocommit=True) as listener:
+        listener.execute(f"LISTEN {CHANNEL}")
+        with psycopg.connect(database, application_name=application) as conn:
+            conn.execute(statement)
+        # The commit is done, so its news is in the connection already; this fetches it without waiting for more.
+        return [notice.payload for notice in listener.notifies(timeout=0)]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO users (name) VALUES ('a'), ('b')",
+        "UPDATE users SET hidden = true",
+        "DELETE FROM users",
+        "TRUNCATE users CASCADE",
+    ],
+)
+def test_a_statement_of_another_program_is_told_with_its_table(database: str, statement: str) -> None:
+    assert "table users" in heard(database, statement, "psql")
+
+
+def test_a_statement_is_told_once_whatever_the_number_of_rows(database: str) -> None:
+    assert heard(database, "INSERT INTO config (key) VALUES ('a'), ('b'), ('c')", "") == ["table config"]
+
+
+def test_a_program_that_gives_no_name_is_heard(database: str) -> None:
+    assert heard(database, "INSERT INTO ctfp_secrets VALUES ('a', 'b')", "") == ["table ctfp_secrets"]
+
+
+def test_our_own_nodes_are_not_told_by_triggers(database: str) -> None:
+    assert heard(database, "INSERT INTO users (name) VALUES ('a')", "ctfp:0123456789ab") == []
+
+
+def test_every_table_but_our_version_is_watched(database: str) -> None:
+    with psycopg.connect(database) as conn:
+        watched = conn.execute("SELECT tgrelid::regclass::text FROM pg_trigger WHERE tgname = 'ctfp_notice'").fetchall()
+        tables = conn.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
+    assert set(tables) - set(watched) == {("ctfp_version",)}
+
+
+def test_a_change_that_is_rolled_back_is_not_told(database: str) -> None:
+    assert heard(database, "BEGIN; DELETE FROM users; ROLLBACK", "psql") == []
