@@ -1,7 +1,7 @@
 """The whole platform in memory: SQLite in memory, transactions at once, a ``Clock``, and HTTP without a socket.
 
-What a client sees of it (status, headers, JSON, cookies) is what it would see over a socket. What it can't show: threads,
-races, real TLS, and the limits of twisted.web's own protocol.
+What a client sees of it (status, headers, JSON, cookies) is what it would see over a socket. What it can't show:
+threads, races, real TLS, and the limits of twisted.web's own protocol.
 """
 
 from __future__ import annotations
