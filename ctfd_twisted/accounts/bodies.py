@@ -34,26 +34,39 @@ class AccountBody(msgspec.Struct, frozen=True, kw_only=True):
     country: Code | UnsetType | None = UNSET
     bracket_id: int | UnsetType | None = UNSET
     fields: list[Any] | UnsetType | None = UNSET
-    hidden: bool | UnsetType | None = UNSET
-    banned: bool | UnsetType | None = UNSET
-    secret: Text | UnsetType | None = UNSET
 
 
-class UserBody(AccountBody, frozen=True, kw_only=True):
-    """The keys of a user that somebody may write; who may write which is decided by the transaction."""
+class OwnUserBody(AccountBody, frozen=True, kw_only=True):
+    """The keys of a user that they may write themselves."""
 
     email: str | UnsetType = UNSET
     language: Code | UnsetType | None = UNSET
+
+
+class UserBody(OwnUserBody, frozen=True, kw_only=True):
+    """The keys of a user that administrators may write."""
+
+    hidden: bool | UnsetType | None = UNSET
+    banned: bool | UnsetType | None = UNSET
+    secret: Text | UnsetType | None = UNSET
     type: str | UnsetType | None = UNSET
     verified: bool | UnsetType | None = UNSET
     change_password: bool | UnsetType | None = UNSET
 
 
-class TeamBody(AccountBody, frozen=True, kw_only=True):
-    """The keys of a team that somebody may write."""
+class OwnTeamBody(AccountBody, frozen=True, kw_only=True):
+    """The keys of a team that its captain may write."""
 
     email: str | UnsetType | None = UNSET
     captain_id: int | UnsetType | None = UNSET
+
+
+class TeamBody(OwnTeamBody, frozen=True, kw_only=True):
+    """The keys of a team that administrators may write."""
+
+    hidden: bool | UnsetType | None = UNSET
+    banned: bool | UnsetType | None = UNSET
+    secret: Text | UnsetType | None = UNSET
 
 
 class Sent(msgspec.Struct, Generic[S], frozen=True):
@@ -65,6 +78,25 @@ class Sent(msgspec.Struct, Generic[S], frozen=True):
 
     body: S
     faults: dict[str, list[str] | str] = {}
+
+
+class NewPassword(msgspec.Struct, frozen=True):
+    """What was done with a body's passwords before the transaction, because it takes long.
+
+    ``hashed`` is the hash of the new password. ``fits`` is the stored hash that ``confirm`` was found to belong to: if
+    another is stored by now, the confirmation does not count.
+    """
+
+    hashed: str | None = None
+    fits: str | None = None
+
+
+def check_form(sent: Sent[Any], faults: dict[str, list[str] | str], required: tuple[str, ...] = ()) -> None:
+    """Raise ``Invalid`` with every fault of form: of reading, *faults*, and the *required* keys that were not sent."""
+    missing = {key: ["Missing data for required field."] for key in required if getattr(sent.body, key) is UNSET}
+    every = {**faults, **missing, **sent.faults}
+    if every:
+        raise Invalid(every)
 
 
 def field_values(body: AccountBody) -> tuple[FieldValue, ...]:
@@ -80,18 +112,18 @@ def field_values(body: AccountBody) -> tuple[FieldValue, ...]:
     return tuple(values)
 
 
-def user_faults(body: UserBody) -> dict[str, list[str] | str]:
+def user_faults(body: OwnUserBody) -> dict[str, list[str] | str]:
     """Return the faults of form of a user's values, by field."""
     return rules.gathered(
         ("name", rules.name_faults(body.name, "User") if body.name is not UNSET else ()),
         ("email", rules.email_faults(body.email) if body.email is not UNSET else ()),
         ("language", rules.language_faults(_given(body.language))),
-        ("type", ["Invalid user type"] if body.type not in {UNSET, None, "user", "admin"} else ()),
+        ("type", _type_faults(body)),
         *_common_faults(body),
     )
 
 
-def team_faults(body: TeamBody) -> dict[str, list[str] | str]:
+def team_faults(body: OwnTeamBody) -> dict[str, list[str] | str]:
     """Return the faults of form of a team's values, by field."""
     return rules.gathered(
         ("name", rules.name_faults(body.name, "Team") if body.name is not UNSET else ()),
@@ -105,6 +137,11 @@ def _common_faults(body: AccountBody) -> list[tuple[str, list[str]]]:
         ("website", rules.website_faults(_given(body.website))),
         ("country", rules.country_faults(_given(body.country))),
     ]
+
+
+def _type_faults(body: OwnUserBody) -> list[str]:
+    known = not isinstance(body, UserBody) or body.type in {UNSET, None, "user", "admin"}
+    return [] if known else ["Invalid user type"]
 
 
 def _given(value: str | UnsetType | None) -> str | None:

@@ -74,18 +74,21 @@ def entries_of(conn: Connection, owner: Owner, ids: Sequence[int]) -> Mapping[in
 def store_answers(conn: Connection, owner: Owner, owner_id: int, answers: Iterable[FieldValue]) -> None:
     """Store *answers*, replacing earlier ones to the same fields; answers not mentioned are kept.
 
-    Raises ``NotFound`` for a field that is not asked of this kind of account.
+    They have been checked by :func:`check_answers` or :func:`check_own_answers` before.
     """
-    known = {field.id for field in defined_fields(conn, owner)}
     for answer in answers:
-        if answer.field_id not in known:
-            raise NotFound
         mine = (field_entries.c.field_id == answer.field_id, _column(owner) == owner_id)
         if not conn.execute(update(field_entries).where(*mine).values(value=answer.value)).rowcount:
             values: dict[str, Any] = {"user_id": None, "team_id": None, f"{owner}_id": owner_id}
             insert_row(
                 conn, field_entries, {"type": owner, "value": answer.value, "field_id": answer.field_id, **values}
             )
+
+
+def check_answers(conn: Connection, owner: Owner, answers: Iterable[FieldValue]) -> None:
+    """Raise ``NotFound`` where one of *answers* is to a field that is not asked of this kind of account."""
+    if not {answer.field_id for answer in answers} <= {field.id for field in defined_fields(conn, owner)}:
+        raise NotFound
 
 
 def check_own_answers(conn: Connection, owner: Owner, owner_id: int, answers: Sequence[FieldValue]) -> None:

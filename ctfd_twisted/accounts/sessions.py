@@ -42,9 +42,14 @@ class OpenSession(msgspec.Struct, frozen=True):
     user_agent: str
 
 
-class Visitor(msgspec.Struct, frozen=True):
-    """Where a session is opened from; *replaces* is the session id that the visitor came with."""
+class Entrance(msgspec.Struct, frozen=True):
+    """How somebody signs in: the fresh session id, and where they come from.
 
+    ``password_mac`` is the keyed hash of their stored password hash; ``replaces`` is the session id they came with.
+    """
+
+    sid: str
+    password_mac: str
     address: str
     user_agent: str
     replaces: str | None = None
@@ -55,24 +60,24 @@ def topic_of(hashed: str) -> str:
     return f"session:{hashed}"
 
 
-def open_session(conn: Connection, now: datetime, sid: str, user_id: int, password_mac: str, visitor: Visitor) -> None:
-    """Sign *user_id* in under the fresh session id *sid*, in place of the session that the visitor came with.
+def open_session(conn: Connection, now: datetime, user_id: int, entrance: Entrance) -> None:
+    """Sign *user_id* in under a fresh session id, in place of the session that they came with.
 
-    Nobody has asked for *sid* before, so no topic is told. Sessions that have expired are forgotten here.
+    Nobody has asked for that id before, so no topic is told. Sessions that have expired are forgotten here.
     """
-    if visitor.replaces is not None:
-        close_session(conn, visitor.replaces)
+    if entrance.replaces is not None:
+        close_session(conn, entrance.replaces)
     conn.execute(delete(sessions).where(sessions.c.expires <= now))
     conn.execute(
         sessions.insert().values(
-            sid_hash=sid_hash(sid),
+            sid_hash=sid_hash(entrance.sid),
             user_id=user_id,
-            password_mac=password_mac,
+            password_mac=entrance.password_mac,
             created=now,
             expires=now + LASTS,
             seen=now,
-            address=visitor.address,
-            user_agent=visitor.user_agent[:_AGENT_LENGTH],
+            address=entrance.address,
+            user_agent=entrance.user_agent[:_AGENT_LENGTH],
         )
     )
 
