@@ -10,6 +10,7 @@ from twisted.python.failure import Failure
 
 from ctfd_twisted.accounts.tables import users
 from ctfd_twisted.accounts.tokens import create_token
+from ctfd_twisted.db.adopt import recognise
 from ctfd_twisted.db.database import Database, start_inline
 from ctfd_twisted.db.engine import open_engines
 from ctfd_twisted.db.migrate import Say, migrate
@@ -61,6 +62,9 @@ def _user_id(conn: Connection, owner: str) -> int:
 def _transact(settings: Settings, fn: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
     """``fn(conn, *args)`` as one write transaction, of which running nodes are told as of one of their own."""
     with _opened(settings) as database:
+        with database.engines.reader() as conn:
+            if recognise(conn).kind != "ours":
+                raise CannotAdminister("the database has no schema of the platform yet; run ctfplatform migrate")
         outcome: list[T | Failure] = []
         # Everything happens in this thread, so the Deferred has fired when it is given back.
         database.run(fn, *args, **kwargs).addBoth(outcome.append)
