@@ -1,0 +1,290 @@
+"""Transactions that read hills for those who look at them: kings, standings, reigns and ticks.
+
+What a caller may see is decided by the shell; here *public* leaves out hidden and banned accounts, and *until* leaves
+out every tick that was due at that instant or later (a freeze).
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import ColumnElement, Connection, Row, Subquery, Table, and_, case, func, literal, or_, select
+
+from ctfd_twisted.accounts.tables import teams, users
+from ctfd_twisted.challenges.tables import challenges
+from ctfd_twisted.koth.rules import FAILURES_TO_TELL, FOUND
+from ctfd_twisted.koth.tables import hills, ticks
+
+
+class KingOfHill(msgspec.Struct, frozen=True):
+    """An account that holds or held a hill; ``type`` is ``user`` or ``team``."""
+
+    id: int
+    name: str
+    type: str
+
+
+class Hill(msgspec.Struct, frozen=True):
+    """A hill as it stands: what lists and details show of it, before anything is hidden from anybody.
+
+    ``listed`` says whether the king is neither hidden nor banned. ``running`` is false while no ticks are due.
+    """
+
+    challenge_id: int
+    name: str
+    category: str
+    connection_info: str | None
+    reward: int
+    interval: int
+    king: KingOfHill | None
+    listed: bool
+    since: datetime | None
+    reign_ticks: int
+    last_outcome: str | None
+    first_tick: datetime | None
+    running: bool
+    failures: int
+    reset_problem: str | None
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """What one account has got out of a hill; ``longest_reign`` is in ticks."""
+
+    account: KingOfHill
+    points: int
+    ticks: int
+    longest_reign: int
+
+
+class PastReign(msgspec.Struct, frozen=True):
+    """An unbroken run of ticks with one king: the moments of its first and last tick, and how many found the king."""
+
+    account: KingOfHill | None
+    begun: datetime
+    last: datetime
+    ticks: int
+    points: int
+
+
+class Tick(msgspec.Struct, frozen=True):
+    """One recorded tick."""
+
+    tick: int
+    due: datetime
+    started: datetime | None
+    latency_ms: int | None
+    status: int | None
+    outcome: str
+    identifier: str | None
+    account: KingOfHill | None
+    points: int
+    award_id: int | None
+    signed: bool | None
+    detail: str | None
+    answers: tuple[dict[str, Any], ...]
+    void_id: int | None
+    voided: str | None
+
+
+class Sight(msgspec.Struct, frozen=True):
+    """Which ticks somebody may see: those of *own* account always, those of *others* if so, before *until*."""
+
+    everything: bool = False
+    own: int | None = None
+    others: bool = False
+    until: datetime | None = None
+
+
+EVERYTHING: Final = Sight(everything=True)
+
+
+def read_hills(conn: Connection, *, teams_mode: bool) -> tuple[Hill, ...]:
+    """Every hill, in the order of their challenges' ids."""
+    accounts, kind, king = _accounts(hills, teams_mode=teams_mode)
+    found = conn.execute(
+        select(
+            hills,
+            challenges.c.name,
+            challenges.c.category,
+            challenges.c.connection_info,
+            accounts.c.id.label("king_id"),
+            accounts.c.name.label("king_name"),
+            _listed(accounts).label("listed"),
+        )
+        .join(challenges, challenges.c.id == hills.c.challenge_id)
+        .outerjoin(accounts, accounts.c.id == king)
+        .where(challenges.c.type == "koth")
+        .order_by(hills.c.challenge_id)
+    )
+    return tuple(
+        Hill(
+            challenge_id=row.challenge_id,
+            name=row.name or "",
+            category=row.category or "",
+            connection_info=row.connection_info,
+            reward=row.reward,
+            interval=row.interval,
+            king=_king(row.king_id, row.king_name, kind),
+            listed=bool(row.listed),
+            since=row.king_since,
+            reign_ticks=row.reign_ticks,
+            last_outcome=row.last_outcome,
+            first_tick=row.first_tick,
+            running=row.running,
+            failures=row.failures,
+            reset_problem=row.reset_problem,
+        )
+        for row in found
+    )
+
+
+def failing_hills(conn: Connection) -> tuple[tuple[int, str, int, str], ...]:
+    """Hills whose polls have failed 20 times in a row or more: challenge id, name, failures, the last outcome."""
+    found = conn.execute(
+        select(hills.c.challenge_id, challenges.c.name, hills.c.failures, hills.c.last_outcome)
+        .join(challenges, challenges.c.id == hills.c.challenge_id)
+        .where(hills.c.failures >= FAILURES_TO_TELL)
+        .order_by(hills.c.failures.desc(), hills.c.challenge_id)
+    )
+    return tuple((row.challenge_id, row.name or "", row.failures, row.last_outcome or "") for row in found)
+
+
+def read_standings(
+    conn: Connection, challenge_id: int, *, teams_mode: bool, public: bool, until: datetime | None
+) -> tuple[Standing, ...]:
+    """The accounts that were king of a hill: most points first, then most ticks, then the one that came first."""
+    accounts, kind, _ = _accounts(ticks, teams_mode=teams_mode)
+    runs = _runs(challenge_id, until, teams_mode=teams_mode)
+    points, length = func.sum(runs.c.points), func.sum(runs.c.ticks)
+    query = (
+        select(
+            accounts.c.id,
+            accounts.c.name,
+            points.label("points"),
+            length.label("ticks"),
+            func.max(runs.c.ticks).label("longest"),
+        )
+        .join(accounts, accounts.c.id == runs.c.account_id)
+        .group_by(accounts.c.id, accounts.c.name)
+        .order_by(points.desc(), length.desc(), func.min(runs.c.reign))
+    )
+    found = conn.execute(query.where(_listed(accounts)) if public else query)
+    return tuple(
+        Standing(KingOfHill(row.id, row.name or "", kind), int(row.points), int(row.ticks), int(row.longest))
+        for row in found
+    )
+
+
+def read_reigns(
+    conn: Connection,
+    challenge_id: int,
+    *,
+    teams_mode: bool,
+    public: bool,
+    until: datetime | None,
+    limit: int,
+    offset: int,
+) -> tuple[tuple[PastReign, ...], int]:
+    """Reigns of a hill, newest first, and how many there are in all."""
+    accounts, kind, _ = _accounts(ticks, teams_mode=teams_mode)
+    runs = _runs(challenge_id, until, teams_mode=teams_mode)
+    query = select(runs, accounts.c.name).outerjoin(accounts, accounts.c.id == runs.c.account_id)
+    if public:
+        query = query.where(_listed(accounts))
+    total = conn.execute(select(func.count()).select_from(query.subquery())).scalar_one()
+    found = conn.execute(query.order_by(runs.c.reign.desc()).limit(limit).offset(offset))
+    return tuple(
+        PastReign(_king(row.account_id, row.name, kind), row.begun, row.last, row.ticks, int(row.points))
+        for row in found
+    ), int(total)
+
+
+def read_ticks(
+    conn: Connection,
+    challenge_id: int,
+    *,
+    teams_mode: bool,
+    sight: Sight = EVERYTHING,
+    outcome: str | None = None,
+    limit: int,
+    offset: int,
+) -> tuple[tuple[Tick, ...], int]:
+    """Recorded ticks of a hill that lie in *sight*, newest first, and how many there are in all."""
+    accounts, kind, owner = _accounts(ticks, teams_mode=teams_mode)
+    wanted = [ticks.c.challenge_id == challenge_id]
+    if outcome is not None:
+        wanted.append(ticks.c.outcome == outcome)
+    if not sight.everything:
+        wanted.append(or_(owner == sight.own, and_(literal(sight.others), *_before(sight.until))))
+    total = conn.execute(select(func.count()).select_from(ticks).where(*wanted)).scalar_one()
+    found = conn.execute(
+        select(ticks, accounts.c.id.label("account_id"), accounts.c.name)
+        .outerjoin(accounts, accounts.c.id == owner)
+        .where(*wanted)
+        .order_by(ticks.c.tick.desc())
+        .limit(limit)
+        .offset(offset)
+    )
+    return tuple(_tick(row, kind) for row in found), int(total)
+
+
+def _accounts(table: Table, *, teams_mode: bool) -> tuple[Table, str, ColumnElement[Any]]:
+    """The table of those who score, what one of them is called, and the column of *table* that refers to it.
+
+    That column is the king's in ``ctfp_hills`` and the found account's in ``ctfp_ticks``.
+    """
+    prefix = "king_" if table is hills else ""
+    return (teams, "team", table.c[f"{prefix}team_id"]) if teams_mode else (users, "user", table.c[f"{prefix}user_id"])
+
+
+def _listed(accounts: Table) -> ColumnElement[bool]:
+    return and_(accounts.c.hidden.is_(False), accounts.c.banned.is_(False))
+
+
+def _before(until: datetime | None) -> tuple[ColumnElement[bool], ...]:
+    return () if until is None else (ticks.c.due < until,)
+
+
+def _runs(challenge_id: int, until: datetime | None, *, teams_mode: bool) -> Subquery:
+    """One row for each reign: its number, account, first and last moment, ticks and points."""
+    owner = ticks.c.team_id if teams_mode else ticks.c.user_id
+    given = case((ticks.c.award_id.is_not(None), ticks.c.points), else_=0)
+    return (
+        select(
+            ticks.c.reign,
+            func.max(owner).label("account_id"),
+            func.min(ticks.c.due).label("begun"),
+            func.max(ticks.c.due).label("last"),
+            func.count().label("ticks"),
+            func.sum(given).label("points"),
+        )
+        .where(ticks.c.challenge_id == challenge_id, ticks.c.outcome.in_(FOUND), *_before(until))
+        .group_by(ticks.c.reign)
+        .subquery()
+    )
+
+
+def _king(account_id: int | None, name: str | None, kind: str) -> KingOfHill | None:
+    return None if account_id is None else KingOfHill(account_id, name or "", kind)
+
+
+def _tick(row: Row[Any], kind: str) -> Tick:
+    return Tick(
+        tick=row.tick,
+        due=row.due,
+        started=row.started,
+        latency_ms=row.latency_ms,
+        status=row.status,
+        outcome=row.outcome,
+        identifier=row.identifier,
+        account=_king(row.account_id, row.name, kind),
+        points=row.points if row.award_id is not None else 0,
+        award_id=row.award_id,
+        signed=row.signed,
+        detail=row.detail,
+        answers=tuple(row.answers or ()),
+        void_id=row.void_id,
+        voided=row.voided,
+    )

@@ -1,0 +1,264 @@
+"""Transactions that record ticks: outcome, award and reign together, and each tick once.
+
+Only the holder of the lease :data:`LEASE` may record. Two things keep a tick from being paid twice: the lease is asked
+for in the transaction, and ``(challenge_id, tick)`` is unique. The second holds even where a node was asleep and does
+not know yet that another took over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import Connection, Row, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from ctfd_twisted.challenges.tables import challenges
+from ctfd_twisted.db.leases import holds
+from ctfd_twisted.db.notices import touch
+from ctfd_twisted.db.writes import insert_row
+from ctfd_twisted.koth.identifiers import Directory
+from ctfd_twisted.koth.protocol import KEPT_CHARACTERS, Evidence
+from ctfd_twisted.koth.rules import Account, Reign, Unasked, Verdict, decide, failures_after
+from ctfd_twisted.koth.schedule import Schedule
+from ctfd_twisted.koth.store import find_account, reign_of, reign_values, settings_of
+from ctfd_twisted.koth.tables import hills, ticks
+from ctfd_twisted.scoring.tables import awards
+from ctfd_twisted.webhooks.store import emit, king_changed
+
+LEASE: Final = "koth"
+#: Ticks that a node's absence left out are recorded in pieces of so many.
+AT_ONCE: Final = 500
+
+
+class NotTheHolder(Exception):
+    """This node does not poll (any more): another has the lease, or has recorded the tick."""
+
+
+class Moment(msgspec.Struct, frozen=True):
+    """One tick by its number, and when it was due."""
+
+    tick: int
+    due: datetime
+
+
+class Recorded(msgspec.Struct, frozen=True):
+    """What was recorded of a tick. ``failures`` is how many polls in a row have failed by now."""
+
+    outcome: str
+    points: int
+    failures: int
+
+
+def record_tick(
+    conn: Connection,
+    now: datetime,
+    holder: str,
+    directory: Directory,
+    challenge_id: int,
+    moment: Moment,
+    evidence: Evidence,
+) -> Recorded | None:
+    """Record what a poll has shown, give the award that follows, and tell of a change of king.
+
+    None where the hill is gone. Raises ``NotTheHolder``, and then nothing of this tick is stored.
+    """
+    hill = _locked_hill(conn, now, holder, challenge_id)
+    if hill is None:
+        return None
+    accounts = tuple(_account(conn, directory, owner) for owner in evidence.owners)
+    before = reign_of(hill)
+    verdict = decide(
+        evidence,
+        accounts,
+        before,
+        settings_of(hill),
+        tick=moment.tick,
+        due=moment.due,
+        teams=directory.teams_mode,
+    )
+    _store(conn, challenge_id, moment, evidence, verdict)
+    # Ticks that were overrun by this one are recorded already, and it was the last that was owed.
+    following = conn.execute(select(func.max(ticks.c.tick)).where(ticks.c.challenge_id == challenge_id)).scalar_one()
+    failures = failures_after(hill.failures, verdict.outcome)
+    conn.execute(
+        update(hills)
+        .where(hills.c.challenge_id == challenge_id)
+        .values(
+            next_tick=max(hill.next_tick, following + 1),
+            last_outcome=verdict.outcome,
+            failures=failures,
+            **reign_values(verdict.reign),
+        )
+    )
+    touch(conn, "ticks", *(("standings",) if verdict.points else ()))
+    tell_of_king(conn, now, challenge_id, before, verdict.reign, moment.due, teams_mode=directory.teams_mode)
+    return Recorded(verdict.outcome, verdict.points, failures)
+
+
+def record_unasked(
+    conn: Connection,
+    now: datetime,
+    holder: str,
+    challenge_id: int,
+    moments: Sequence[Moment],
+    outcome: Unasked,
+    detail: str,
+) -> None:
+    """Record ticks at which the agent was not asked; those that are recorded already are left alone.
+
+    Raises ``NotTheHolder``.
+    """
+    hill = _locked_hill(conn, now, holder, challenge_id)
+    if hill is None or not moments:
+        return
+    numbers = [moment.tick for moment in moments]
+    recorded = select(ticks.c.tick).where(
+        ticks.c.challenge_id == challenge_id, ticks.c.tick.between(min(numbers), max(numbers))
+    )
+    there = set(conn.execute(recorded).scalars())
+    rows = [
+        _row(challenge_id, moment, outcome=outcome, detail=detail) for moment in moments if moment.tick not in there
+    ]
+    if rows:
+        _insert_ticks(conn, rows)
+    # A poll is under way while others are overrun: its tick is still owed.
+    following = hill.next_tick if outcome == "overrun" else max(hill.next_tick, max(numbers) + 1)
+    conn.execute(
+        update(hills)
+        .where(hills.c.challenge_id == challenge_id)
+        .values(next_tick=following, last_outcome=outcome, failures=failures_after(hill.failures, outcome))
+    )
+    touch(conn, "ticks")
+
+
+def catch_up(conn: Connection, now: datetime, holder: str, schedule: Schedule, until: datetime) -> int:
+    """Record as missed the ticks that were due before *until* and that nobody recorded, :data:`AT_ONCE` at most.
+
+    Returns how many are left for further calls. Raises ``NotTheHolder``.
+    """
+    hill = conn.execute(select(hills.c.next_tick).where(hills.c.challenge_id == schedule.challenge_id)).one_or_none()
+    if hill is None:
+        return 0
+    begin, end = int(hill.next_tick), schedule.last_due(until) + 1
+    upto = min(end, begin + AT_ONCE)
+    moments = [Moment(tick, schedule.due(tick)) for tick in range(begin, upto)]
+    record_unasked(
+        conn, now, holder, schedule.challenge_id, moments, "missed", "the platform did not poll at that time"
+    )
+    return max(0, end - upto)
+
+
+def tell_of_king(
+    conn: Connection,
+    now: datetime,
+    challenge_id: int,
+    before: Reign,
+    after: Reign,
+    since: datetime,
+    *,
+    teams_mode: bool,
+) -> None:
+    """Tell of a change of king, if there is one, as of *since*; the last thing that a transaction does."""
+    old, new = (reign.team_id if teams_mode else reign.user_id for reign in (before, after))
+    if old == new:
+        return
+    touch(conn, "hills")
+    event = king_changed(conn, challenge_id, king=new, previous=old, teams_mode=teams_mode, since=since)
+    emit(conn, now, event)
+
+
+def _locked_hill(conn: Connection, now: datetime, holder: str, challenge_id: int) -> Row[Any] | None:
+    if not holds(conn, now, LEASE, holder):
+        raise NotTheHolder
+    return conn.execute(
+        select(hills).where(hills.c.challenge_id == challenge_id).with_for_update(of=hills)
+    ).one_or_none()
+
+
+def _account(conn: Connection, directory: Directory, owner: str) -> Account | None:
+    match = directory.find(owner)
+    return None if match is None else find_account(conn, match, teams_mode=directory.teams_mode)
+
+
+def _store(conn: Connection, challenge_id: int, moment: Moment, evidence: Evidence, verdict: Verdict) -> None:
+    account = verdict.account
+    row = _row(
+        challenge_id,
+        moment,
+        outcome=verdict.outcome,
+        detail=verdict.detail or None,
+        started=evidence.started,
+        latency_ms=evidence.latency_ms,
+        status=evidence.status,
+        identifier=evidence.owners[0][:KEPT_CHARACTERS] if evidence.owners else None,
+        user_id=None if account is None else account.user_id,
+        team_id=None if account is None else account.team_id,
+        reign=verdict.reign.number if verdict.outcome in {"held", "unconfirmed"} else None,
+        points=verdict.points,
+        signed=evidence.signed if evidence.owners else None,
+        answers=msgspec.to_builtins(evidence.answers),
+    )
+    try:
+        with conn.begin_nested():
+            if verdict.points:
+                row["award_id"] = give_award(conn, challenge_id, row)
+            conn.execute(insert(ticks), row)
+    except IntegrityError as error:
+        known = select(ticks.c.id).where(ticks.c.challenge_id == challenge_id, ticks.c.tick == moment.tick)
+        if conn.execute(known).first() is None:
+            raise  # the account was deleted meanwhile: tried again, it is unknown
+        raise NotTheHolder from error
+
+
+def give_award(conn: Connection, challenge_id: int, tick: Mapping[Any, Any]) -> int:
+    """Give the award of *tick*, a row of ``ctfp_ticks``, and return its id."""
+    challenge = conn.execute(
+        select(challenges.c.name, challenges.c.category).where(challenges.c.id == challenge_id)
+    ).one()
+    return insert_row(
+        conn,
+        awards,
+        {
+            "user_id": tick["user_id"],
+            "team_id": tick["team_id"],
+            "type": "koth",
+            "name": challenge.name,
+            "description": f"Tick {tick['tick']}",
+            "date": tick["due"],
+            "value": tick["points"],
+            "category": challenge.category,
+            "icon": "crown",
+            "requirements": None,
+        },
+    )
+
+
+def _insert_ticks(conn: Connection, rows: list[dict[str, Any]]) -> None:
+    try:
+        with conn.begin_nested():
+            conn.execute(insert(ticks), rows)
+    except IntegrityError as error:
+        raise NotTheHolder from error
+
+
+def _row(challenge_id: int, moment: Moment, **facts: object) -> dict[str, Any]:
+    return {
+        "challenge_id": challenge_id,
+        "tick": moment.tick,
+        "due": moment.due,
+        "started": None,
+        "latency_ms": None,
+        "status": None,
+        "identifier": None,
+        "user_id": None,
+        "team_id": None,
+        "reign": None,
+        "points": 0,
+        "award_id": None,
+        "signed": None,
+        "answers": None,
+        **facts,
+    }
