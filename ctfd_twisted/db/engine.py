@@ -183,8 +183,8 @@ def _prepare_sqlite(engine: Engine, begin: str, *pragmas: str) -> None:
     @event.listens_for(engine, "connect")
     def connected(connection: sqlite3.Connection, _: object) -> None:
         connection.isolation_level = None  # transactions are begun by the hook below, not guessed by the driver
+        _use_wal(connection)
         for pragma in (
-            "PRAGMA journal_mode=WAL",
             "PRAGMA synchronous=NORMAL",
             "PRAGMA foreign_keys=ON",
             "PRAGMA cache_size=-16000",
@@ -196,6 +196,20 @@ def _prepare_sqlite(engine: Engine, begin: str, *pragmas: str) -> None:
     @event.listens_for(engine, "begin")
     def begun(conn: Connection) -> None:
         conn.exec_driver_sql(begin)
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Switch the file to a write-ahead log, where it is not yet.
+
+    Of two processes that both do so to a new file, SQLite fails one at once, in spite of the timeout. Waiting for the
+    other is what a transaction does, and after it the switch is done.
+    """
+    try:
+        connection.execute("PRAGMA journal_mode=WAL").close()
+    except sqlite3.OperationalError:
+        connection.execute("BEGIN IMMEDIATE").close()
+        connection.execute("COMMIT").close()
+        connection.execute("PRAGMA journal_mode=WAL").close()
 
 
 def _open_postgresql(url: URL, node: str) -> Engines:
