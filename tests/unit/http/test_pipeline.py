@@ -1,0 +1,190 @@
+"""The way of a request, seen from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from ctfd_twisted.http.answers import Answer, ok
+from ctfd_twisted.http.call import Call
+from ctfd_twisted.http.gates import ADMIN, ANYONE, AUTHED
+from ctfd_twisted.http.routes import Routes
+from ctfd_twisted.testing import MemoryPlatform
+
+
+@pytest.fixture
+def platform() -> Iterator[MemoryPlatform]:
+    memory = MemoryPlatform().setup()
+    yield memory
+    memory.close()
+
+
+def test_before_setup_everything_leads_there():
+    memory = MemoryPlatform()
+    for path in ("/", "/api/v1/users", "/nothing"):
+        reply = memory.client().get(path)
+        assert (reply.status, reply.location) == (302, "/setup")
+    memory.close()
+
+
+def test_a_route_without_a_gate_is_a_mistake_of_ours():
+    with pytest.raises(TypeError):
+        Routes().get("/open")
+
+
+def test_unknown_paths_are_pages_and_unknown_methods_of_the_api_are_json(platform: MemoryPlatform):
+    client = platform.admin()
+    assert client.get("/api/v1/nothing").headers["content-type"].startswith("text/html")
+    assert client.get("/api/v1/nothing").status == 404
+    reply = client.put("/api/v1/challenges", {})
+    assert reply.status == 404
+    assert reply.json["message"].startswith("The requested URL was not found")
+    assert client.get("/api/v1/challenges/").status == 404
+
+
+def test_options_names_the_methods(platform: MemoryPlatform):
+    reply = platform.client().request("OPTIONS", "/api/v1/challenges")
+    assert reply.status == 200
+    assert reply.headers["allow"] == "GET, HEAD, OPTIONS, POST"
+
+
+def test_a_head_request_has_the_headers_and_no_body(platform: MemoryPlatform):
+    client = platform.admin()
+    assert client.request("HEAD", "/api/v1/scoreboard").body == b""
+    reply = client.request("HEAD", "/api/v1/scoreboard")
+    assert reply.headers["content-length"] == str(len(client.get("/api/v1/scoreboard").body))
+
+
+def test_every_answer_is_protected(platform: MemoryPlatform):
+    for path in ("/api/v1/scoreboard", "/login", "/nothing"):
+        headers = platform.client().get(path).headers
+        assert headers["cross-origin-opener-policy"] == "same-origin-allow-popups"
+        assert headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_token_counts_only_for_json_requests(platform: MemoryPlatform):
+    client = platform.admin()
+    assert client.get("/api/v1/tokens").status == 200
+    other = platform.client(client.token)
+    assert other.get("/api/v1/tokens", content_type="text/plain").status == 302
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ("Token", "Invalid authorization header"),
+        ("Token a b", "Invalid authorization header"),
+        ("Token ctfd_unknown", "Your access token is invalid"),
+    ],
+)
+def test_a_token_that_does_not_count_says_why(platform: MemoryPlatform, header: str, message: str):
+    reply = platform.client().get("/api/v1/tokens", headers={"Authorization": header}, content_type="application/json")
+    assert (reply.status, reply.json) == (401, {"message": message})
+
+
+def test_an_expired_token_says_so(platform: MemoryPlatform):
+    client = platform.player("alice")
+    platform.clock.advance(31 * 86_400)
+    client.cookies.clear()
+    assert client.get("/api/v1/tokens").json == {"message": "Your access token has expired"}
+
+
+def test_the_cookie_that_comes_with_a_token_stands_for_it(platform: MemoryPlatform):
+    client = platform.player("alice")
+    client.get("/api/v1/tokens")
+    browser = platform.client()
+    browser.cookies = dict(client.cookies)
+    reply = browser.get("/api/v1/tokens", content_type="application/json")
+    assert reply.status == 200
+    token_id = reply.data[0]["id"]
+    assert client.delete(f"/api/v1/tokens/{token_id}").status == 200
+    assert browser.get("/api/v1/tokens", content_type="application/json").status == 403
+
+
+def test_a_browsers_write_needs_its_nonce(platform: MemoryPlatform):
+    client = platform.player("alice")
+    client.get("/api/v1/tokens")
+    browser = platform.client()
+    browser.cookies = dict(client.cookies)
+    for nonce in ("", "0" * 64, platform.client().nonce):
+        reply = browser.post("/api/v1/tokens", {}, headers={"CSRF-Token": nonce})
+        assert reply.status == 403
+        assert "message" in reply.json
+    assert browser.post("/api/v1/tokens", {}).status == 200
+
+
+def test_an_authorization_header_that_is_not_used_does_not_switch_csrf_off(platform: MemoryPlatform):
+    client = platform.player("alice")
+    client.get("/api/v1/tokens")
+    browser = platform.client()
+    browser.cookies = dict(client.cookies)
+    headers = {"Authorization": "Token x", "CSRF-Token": ""}
+    reply = browser.request("POST", "/api/v1/tokens", data={"a": "b"}, headers=headers)
+    assert reply.status == 403
+
+
+def test_a_ban_holds_for_tokens_too(platform: MemoryPlatform):
+    client = platform.player("mallory", banned=True)
+    reply = client.get("/api/v1/tokens")
+    assert reply.status == 403
+    assert "You have been banned from this CTF" in reply.text
+
+
+def test_the_ban_of_a_team_holds_for_its_members(platform: MemoryPlatform):
+    admin = platform.admin()
+    platform.configure(user_mode="teams")
+    client = platform.player("alice")
+    user_id = client.get("/api/v1/users/me").data["id"]
+    team = admin.post("/api/v1/teams", {"name": "A", "password": "p"}).data["id"]
+    admin.post(f"/api/v1/teams/{team}/members", {"user_id": user_id})
+    assert client.get("/api/v1/teams/me").status == 200
+    admin.patch(f"/api/v1/teams/{team}", {"banned": True})
+    assert "Your team has been banned from this CTF" in client.get("/api/v1/teams/me").text
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"3", b'"x"'])
+@pytest.mark.parametrize("status", [500, 400])
+def test_a_malformed_body_says_what_is_wrong_and_changes_nothing(body: bytes, status: int):
+    memory = MemoryPlatform(malformed_payload_status=status).setup()
+    admin = memory.admin()
+    before = len(admin.get("/api/v1/users?view=admin").data)
+    reply = admin.request("POST", "/api/v1/users", data=body)
+    assert reply.status == status
+    assert reply.json["success"] is False
+    assert reply.json["message"] == "Internal Server Error"
+    assert len(reply.errors[""]) == 1
+    assert len(admin.get("/api/v1/users?view=admin").data) == before
+    memory.close()
+
+
+def test_only_trusted_hosts_are_answered():
+    memory = MemoryPlatform(trusted_hosts=("ctf.example",)).setup()
+    assert memory.client().get("/api/v1/scoreboard").status == 200
+    assert memory.client().get("/api/v1/scoreboard", headers={"Host": "evil.example"}).status == 400
+    memory.close()
+
+
+def test_links_respect_the_application_root():
+    memory = MemoryPlatform(application_root="/ctf").setup()
+    reply = memory.client().get("/api/v1/tokens")
+    assert reply.location.startswith("/ctf/login?next=")
+    memory.close()
+
+
+def test_gates_and_handlers_may_be_plain_functions(platform: MemoryPlatform):
+    class Things:
+        routes = Routes()
+
+        @routes.get("/things", ANYONE)
+        def show(self, call: Call) -> Answer:
+            return ok(call.is_json)
+
+        @routes.post("/things", AUTHED, ADMIN)
+        async def make(self, call: Call) -> Answer:
+            return ok(call.body_object())
+
+    assert [(route.method, route.gates) for route, _ in Things.routes.of(Things())] == [
+        ("GET", (ANYONE,)),
+        ("POST", (AUTHED, ADMIN)),
+    ]
