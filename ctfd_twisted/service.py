@@ -36,6 +36,7 @@ from ctfd_twisted.ops.node import Node, Parts
 from ctfd_twisted.settings import Settings
 from ctfd_twisted.settings.options import Options
 from ctfd_twisted.web.assets_store import load_assets
+from ctfd_twisted.web.handlers import page_handlers
 from ctfd_twisted.web.pages import Pages
 
 __all__ = ("Options", "Platform", "makeService", "make_platform")
@@ -64,7 +65,9 @@ def make_platform(settings: Settings, clock: IReactorTime, db: Database, hash_in
     competition = Snapshot(db, bus, read_competition, {"config"})
     directory = Directory(db, bus, keys, hasher, settings.preset_admin)
     tracker = AddressTracker(db, clock)
-    pages = Pages(load_assets(), Snapshot(db, bus, read_public_pages, {"pages"}))
+    assets = load_assets()
+    public_pages = Snapshot(db, bus, read_public_pages, {"pages"})
+    pages = Pages(assets, public_pages)
     pipeline = Pipeline(
         front=Front(
             settings.application_root,
@@ -80,8 +83,9 @@ def make_platform(settings: Settings, clock: IReactorTime, db: Database, hash_in
         look_around=db.notice_others,
         password_change=lambda _: None,
     )
-    apis: list[Any] = []
-    site = PlatformSite(pipeline, apis, lambda call, _path: pages.error(call, 404))
+    custom_pages, page_routes = page_handlers(db, pages, assets, public_pages)
+    apis: list[Any] = [*page_routes]
+    site = PlatformSite(pipeline, apis, custom_pages.fallback)
     return Platform(site.resource(), pipeline, [tracker])
 
 

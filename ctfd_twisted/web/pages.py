@@ -73,22 +73,20 @@ class Pages:
         Forms may pass ``errors`` and ``infos``, lists of sentences that stand above the form; both may be left out.
         A page of administrators is one whose template lies in ``admin/``.
         """
+        return self._page(call, template, status, secrets.token_urlsafe(18), context)
+
+    def custom(self, call: Call, title: str, html: Markup) -> Answer:
+        """A page around *html* that an administrator wrote; its scripts and styles are let through."""
         policy_nonce = secrets.token_urlsafe(18)
-        values = {
-            **self._frame(call, policy_nonce, admin=template.startswith("admin/")),
-            "errors": (),
-            "infos": (),
-            **context,
-        }
-        body = self._templates.get_template(template).render(values)
-        return _page(body, status, policy_nonce)
+        content = Markup(with_nonce(html, policy_nonce))  # noqa: S704 - administrators' HTML, sanitised if they ask
+        return self._page(call, "page.html", 200, policy_nonce, {"page_title": title, "content": content})
 
     def fragment(self, call: Call, template: str, status: int = 200, **context: Any) -> Answer:
         """A part of a page, for a script that puts it into one that is already shown: without frame and ``init``."""
         values = {**self._shared(call.front.root, call.nonce), "call": call, "player": call.player}
         values["competition"] = call.competition
         body = self._templates.get_template(template).render({"errors": (), "infos": (), **values, **context})
-        return _page(body, status, secrets.token_urlsafe(18))
+        return _answer(body, status, secrets.token_urlsafe(18))
 
     def error(
         self, call: Call | None, status: int, text: str = "", headers: Sequence[tuple[bytes, bytes]] = ()
@@ -105,10 +103,15 @@ class Pages:
             body = self._templates.get_template("error_bare.html").render(
                 {**values, "status": status, "reason": reason, "text": text}
             )
-            answer = _page(body, status, policy_nonce)
+            answer = _answer(body, status, policy_nonce)
         else:
             answer = self.render(call, "error.html", status, status_code=status, reason=reason, text=text)
         return Answer(answer.body, answer.status, answer.content_type, (*answer.headers, *headers))
+
+    def _page(self, call: Call, template: str, status: int, policy_nonce: str, context: Mapping[str, Any]) -> Answer:
+        frame = self._frame(call, policy_nonce, admin=template.startswith("admin/"))
+        body = self._templates.get_template(template).render({**frame, "errors": (), "infos": (), **context})
+        return _answer(body, status, policy_nonce)
 
     def _shared(self, root: str, nonce: str) -> dict[str, Any]:
         version = self._assets.version
@@ -158,7 +161,7 @@ class Pages:
         self._known_pages = await self._public_pages.get()
 
 
-def _page(body: str, status: int, policy_nonce: str) -> Answer:
+def _answer(body: str, status: int, policy_nonce: str) -> Answer:
     headers = (
         (b"Cache-Control", b"no-store"),
         (b"Content-Security-Policy", _POLICY.format(policy_nonce).encode()),

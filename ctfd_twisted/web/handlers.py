@@ -1,0 +1,29 @@
+"""All handlers of pages, for the one place where the platform is put together."""
+
+from __future__ import annotations
+
+from ctfd_twisted.content.public_pages import PublicPages
+from ctfd_twisted.db.database import Database
+from ctfd_twisted.db.snapshot import Snapshot
+from ctfd_twisted.http.site import HasRoutes
+from ctfd_twisted.web.account_lists import AccountLists
+from ctfd_twisted.web.admin_webhooks import AdminWebhookPages
+from ctfd_twisted.web.assets_pages import AssetPages
+from ctfd_twisted.web.assets_store import Assets
+from ctfd_twisted.web.pages import Pages
+from ctfd_twisted.web.public_pages import CustomPages
+from ctfd_twisted.web.settings_pages import SettingsPages
+
+
+def page_handlers(
+    db: Database, pages: Pages, assets: Assets, public_pages: Snapshot[PublicPages]
+) -> tuple[CustomPages, list[HasRoutes]]:
+    """The handler of custom pages, whose ``fallback`` takes what no route has, and every class of page routes."""
+    custom = CustomPages(public_pages, pages)
+    return custom, [
+        custom,
+        AssetPages(assets),
+        AccountLists(db, pages),
+        SettingsPages(db, pages),
+        AdminWebhookPages(db, pages),
+    ]
