@@ -6,10 +6,15 @@ from dataclasses import dataclass
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes, PublicKeyTypes
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+    load_pem_private_key,
+)
 from OpenSSL import SSL
-from OpenSSL.crypto import X509, PKey
-from twisted.internet.ssl import Certificate, CertificateOptions, TLSVersion, trustRootFromCertificates
+from twisted.internet.ssl import Certificate, CertificateOptions, KeyPair, TLSVersion, trustRootFromCertificates
 
 from koth_agent.errors import StartError
 
@@ -35,15 +40,15 @@ def server_options(certificate: Pem, key: Pem, client_ca: Pem | None) -> Certifi
         trust = trustRootFromCertificates([_twisted(authority) for authority in _certificates(client_ca)])
     try:
         options = CertificateOptions(
-            privateKey=PKey.from_cryptography_key(private_key),  # type: ignore[arg-type] # TypeError, if it is another
-            certificate=X509.from_cryptography(leaf),
-            extraCertChain=[X509.from_cryptography(link) for link in chain],
+            privateKey=KeyPair.load(
+                private_key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
+            ).original,
+            certificate=_twisted(leaf).original,
+            extraCertChain=[_twisted(link).original for link in chain],
             trustRoot=trust,
             raiseMinimumTo=TLSVersion.TLSv1_2,
         )
         options.getContext()  # OpenSSL has the last word, and says it now rather than at the first connection
-    except TypeError as error:
-        raise StartError(f"{key.option}: TLS has no use for a key of this kind") from error
     except SSL.Error as error:
         raise StartError(f"{certificate.option}: refused by OpenSSL: {_reason(error)}") from error
     return options
@@ -79,5 +84,12 @@ def _reason(error: SSL.Error) -> str:
     return ", ".join(str(entry[-1]) for entry in reasons) or "no reason given"
 
 
+def _twisted_key(key: PrivateKeyTypes) -> KeyPair:
+    loaded: KeyPair = KeyPair.load(key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption()))
+    return loaded
+
+
 def _twisted(certificate: x509.Certificate) -> Certificate:
-    return Certificate(X509.from_cryptography(certificate))
+    """*certificate* as Twisted's own type; it has no other way in than DER or PEM."""
+    loaded: Certificate = Certificate.load(certificate.public_bytes(Encoding.DER))
+    return loaded
