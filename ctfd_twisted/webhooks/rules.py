@@ -24,9 +24,11 @@ CIRCUIT: Final = 5
 #: An endpoint that failed for so long without one success is disabled.
 PATIENCE: Final = timedelta(days=5)
 
+#: The status by which a receiver says that it wants nothing any more.
+GONE: Final = 410
+
 _OK: Final = range(200, 300)
 _RETRY_AFTER: Final = frozenset({429, 503})
-_GONE: Final = 410
 _LONGEST_NUMBER: Final = 9
 
 
@@ -79,7 +81,7 @@ def reason_to_disable(status: int | None, failing_since: datetime, now: datetime
     *failing_since* is the first failure after the last success, so that an endpoint to which there was nothing to send
     for a week is not given up at its first failure.
     """
-    if status == _GONE:
+    if status == GONE:
         return "The receiver answered 410 Gone."
     if now - failing_since >= PATIENCE:
         return f"Not one delivery has succeeded for {PATIENCE.days} days."

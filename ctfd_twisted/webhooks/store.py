@@ -32,7 +32,12 @@ _ADVANCE: Final = text(
 _RECORD: Final = insert(events).returning(
     select(func.count()).select_from(endpoints).where(endpoints.c.state == "active").scalar_subquery()
 )
-_LISTENERS: Final = select(endpoints.c.id, endpoints.c.events).where(endpoints.c.state == "active")
+# The share lock keeps an endpoint from being removed between here and the insert of what it is owed.
+_LISTENERS: Final = (
+    select(endpoints.c.id, endpoints.c.events)
+    .where(endpoints.c.state == "active")
+    .with_for_update(read=True, key_share=True)
+)
 
 
 def emit(conn: Connection, now: datetime, *happened: Event) -> None:

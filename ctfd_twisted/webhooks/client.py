@@ -1,0 +1,173 @@
+"""One exchange with a receiver: at most ten seconds from the name to the answer, no redirects, nothing raised."""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+from twisted.internet.defer import Deferred, succeed
+from twisted.internet.error import ConnectionClosed
+from twisted.internet.interfaces import IConsumer, IReactorTime
+from twisted.python.failure import Failure
+from twisted.web.client import ResponseNeverReceived
+from twisted.web.http_headers import Headers
+from twisted.web.iweb import IBodyProducer, IResponse
+from zope.interface import implementer
+
+from ctfd_twisted.webhooks.answers import Beginning
+from ctfd_twisted.webhooks.egress import Egress
+from ctfd_twisted.webhooks.reach import Reach
+from ctfd_twisted.webhooks.rules import ANSWER, EXCHANGE
+from ctfd_twisted.webhooks.trace import Problem, Step, Trace, explain, timed_out
+
+HeaderLines = tuple[tuple[str, str], ...]
+
+_PORTS: Final = {"http": 80, "https": 443}
+
+
+class Exchange(Struct, frozen=True):
+    """What an exchange came to: a *status* with the beginning of an answer, or a *problem*.
+
+    *complete* says that *answer* is all of it. *request_headers* are those that were sent, in no particular order.
+    """
+
+    request_headers: HeaderLines
+    latency_ms: int
+    status: int | None = None
+    retry_after: str | None = None
+    answer: bytes = b""
+    complete: bool = False
+    problem: Problem | None = None
+    steps: tuple[Step, ...] = ()
+
+
+class _Request(Struct, frozen=True):
+    """What is asked of whom; *alone*: over a connection of its own."""
+
+    method: bytes
+    url: str
+    headers: HeaderLines
+    body: bytes | None
+    egress: Egress
+    alone: bool
+
+
+class WebhookClient:
+    """Sends requests to receivers.
+
+    :param prefix: what ``User-Agent`` is and the platform's own headers begin with.
+    """
+
+    def __init__(self, clock: IReactorTime, reach: Reach, prefix: str) -> None:
+        self._clock = clock
+        self.reach = reach
+        self.prefix = prefix
+
+    async def get(self, url: str, headers: HeaderLines, egress: Egress) -> Exchange:
+        """GET *url* over a connection of its own."""
+        return await self._exchange(_Request(b"GET", url, headers, None, egress, alone=True))
+
+    async def post(
+        self, url: str, headers: HeaderLines, body: bytes, egress: Egress, *, alone: bool = False
+    ) -> Exchange:
+        """POST *body* to *url*."""
+        return await self._exchange(_Request(b"POST", url, headers, body, egress, alone))
+
+    async def _exchange(self, request: _Request) -> Exchange:
+        sent = (("Host", host_header(request.url)), *request.headers)
+        trace = Trace(self._clock)
+        asking = Deferred.fromCoroutine(self._answered(request, sent, trace))
+        # Twisted writes this one itself; for those who look at what was sent it belongs with the others.
+        if request.body is not None:
+            sent = (*sent, ("Content-Length", str(len(request.body))))
+        tls = request.url.lower().startswith("https:")
+        deadline = self._clock.callLater(EXCHANGE, asking.cancel)
+        try:
+            response = await asking
+        except Exception:  # noqa: BLE001 - whatever a receiver does is an outcome, told in words
+            problem = explain(Failure()) if deadline.active() else timed_out(EXCHANGE)
+            trace.failed(problem, tls=tls)
+            return Exchange(sent, trace.ms, problem=problem, steps=tuple(trace.steps))
+        finally:
+            if deadline.active():
+                deadline.cancel()
+        if tls:
+            trace.took("tls", "the certificate is for this host, by an authority that this server trusts")
+        trace.took("request", f"sent {len(request.body or b'')} bytes")
+        return await self._read(response, sent, trace)
+
+    async def _answered(self, request: _Request, headers: HeaderLines, trace: Trace) -> IResponse:
+        """The response's status and headers.
+
+        A connection that was kept may be closed by its receiver just as it is used again. Then nobody has failed, and
+        the request is sent anew; should it have arrived before, its id shows that it is the same.
+        """
+        lines = Headers()
+        for name, value in headers:
+            lines.addRawHeader(name.encode(), value.encode())
+        while True:
+            agent = self.reach.agent(request.egress, trace, alone=request.alone)
+            body = None if request.body is None else _Body(request.body)
+            try:
+                # Every turn takes one kept connection out of the pool, and a new one that fails ends the loop.
+                return await agent.request(request.method, request.url.encode(), lines, body)
+            except ResponseNeverReceived as error:
+                if not trace.reused or not all(reason.check(ConnectionClosed) for reason in error.reasons):
+                    raise
+
+    async def _read(self, response: IResponse, sent: HeaderLines, trace: Trace) -> Exchange:
+        beginning = Beginning(ANSWER, _header(response, b"content-encoding"))
+        # The status has come in time, and that is what counts; the body has the rest of the ten seconds.
+        deadline = self._clock.callLater(max(EXCHANGE - trace.seconds, 0.0), beginning.done.cancel)
+        response.deliverBody(beginning)
+        complete = await beginning.done
+        if deadline.active():
+            deadline.cancel()
+        trace.took("answer", f"status {response.code}")
+        return Exchange(
+            sent,
+            trace.ms,
+            status=response.code,
+            retry_after=_header(response, b"retry-after"),
+            answer=beginning.read,
+            complete=complete,
+            steps=tuple(trace.steps),
+        )
+
+
+def host_header(url: str) -> str:
+    """The value of ``Host`` for *url*: its host, with the port where that is not the scheme's own."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if ":" in host:
+        host = f"[{host}]"
+    return host if parts.port in {None, _PORTS[parts.scheme]} else f"{host}:{parts.port}"
+
+
+def _header(response: IResponse, name: bytes) -> str | None:
+    values = response.headers.getRawHeaders(name)
+    return values[0].decode("latin-1") if values else None
+
+
+@implementer(IBodyProducer)
+class _Body:
+    """A body that is in memory: written at once."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+        self.length = len(body)
+
+    def startProducing(self, consumer: IConsumer) -> Deferred[None]:
+        """Write all of it."""
+        consumer.write(self._body)
+        return succeed(None)
+
+    def pauseProducing(self) -> None:
+        """Nothing is left to pause."""
+
+    def resumeProducing(self) -> None:
+        """Nothing is left to resume."""
+
+    def stopProducing(self) -> None:
+        """Nothing is left to stop."""
