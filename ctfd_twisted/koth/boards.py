@@ -100,10 +100,10 @@ class Sight(msgspec.Struct, frozen=True):
 EVERYTHING: Final = Sight(everything=True)
 
 
-def read_hills(conn: Connection, *, teams_mode: bool) -> tuple[Hill, ...]:
-    """Every hill, in the order of their challenges' ids."""
+def read_hills(conn: Connection, *, teams_mode: bool, only: int | None = None) -> tuple[Hill, ...]:
+    """Every hill, or the *only* one of this challenge, in the order of the challenges' ids."""
     accounts, kind, king = _accounts(hills, teams_mode=teams_mode)
-    found = conn.execute(
+    query = (
         select(
             hills,
             challenges.c.name,
@@ -118,6 +118,7 @@ def read_hills(conn: Connection, *, teams_mode: bool) -> tuple[Hill, ...]:
         .where(challenges.c.type == "koth")
         .order_by(hills.c.challenge_id)
     )
+    found = conn.execute(query if only is None else query.where(hills.c.challenge_id == only))
     return tuple(
         Hill(
             challenge_id=row.challenge_id,

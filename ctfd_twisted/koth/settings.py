@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import FieldInfo
 
 from ctfd_twisted.errors import Invalid
 from ctfd_twisted.koth.urls import checked_url
@@ -23,6 +24,7 @@ LONGEST_RESET_MINUTES: Final = 10_080
 LONGEST_KEY: Final = 4_096
 LONGEST_PEM: Final = 65_535
 
+PEM_FIELDS: Final = ("tls_certificate", "client_certificate", "client_key")
 REQUIRED: Final = "Missing data for required field."
 NOT_NULL: Final = "Field may not be null."
 
@@ -55,29 +57,28 @@ class HillSettings(msgspec.Struct, frozen=True):
         return min(DEFAULT_TIMEOUT, float(self.interval)) if self.timeout is None else self.timeout
 
 
-def read_settings(fields: Mapping[str, object], present: HillSettings | None = None) -> HillSettings:
+def read_settings(
+    fields: Mapping[str, object],
+    present: HillSettings | None = None,
+    *,
+    check_pem: Callable[[str, str], None] | None = None,
+) -> HillSettings:
     """The settings that *fields* (a request's JSON object) gives, over those that are *present* already.
 
-    Keys that are no setting of a hill are left alone; ``null`` and an empty string stand for the default. Raises
+    Keys that are no setting of a hill are left alone; ``null`` and an empty string stand for the default. *check_pem*
+    is called with the name and the text of each certificate and key, and raises ``ValueError`` for a wrong one. Raises
     ``Invalid`` with a message for every wrong field.
     """
     values: dict[str, Any] = {} if present is None else msgspec.structs.asdict(present)
     errors: dict[str, list[str] | str] = {}
     for field in msgspec.structs.fields(HillSettings):
         name = field.name
-        if name not in fields:
-            if field.required and present is None:
-                errors[name] = [REQUIRED]
-            continue
-        value = fields[name]
-        if value is None or value == "":
-            if field.required:
-                errors[name] = [NOT_NULL if value is None else REQUIRED]
-            else:
-                values[name] = field.default
+        if name not in fields and (present is not None or not field.required):
             continue
         try:
-            values[name] = _READERS[name](value)
+            values[name] = _read(name, fields, None if field.required else field)
+            if check_pem is not None and name in PEM_FIELDS and values[name] is not None:
+                check_pem(name, values[name])
         except ValueError as error:
             errors[name] = [str(error)]
     if not errors.keys() & {"url", "interval", "reward"}:
@@ -87,6 +88,15 @@ def read_settings(fields: Mapping[str, object], present: HillSettings | None = N
         if not errors:
             return settings
     raise Invalid(errors)
+
+
+def _read(name: str, fields: Mapping[str, object], optional: FieldInfo | None) -> object:
+    value = fields.get(name, "")
+    if value is not None and value != "":
+        return _READERS[name](value)
+    if optional is None:
+        raise ValueError(NOT_NULL if value is None else REQUIRED)
+    return optional.default
 
 
 def readout(settings: HillSettings) -> dict[str, object]:
@@ -102,9 +112,8 @@ def _conflicts(settings: HillSettings) -> list[tuple[str, str]]:
     if settings.jitter > settings.interval / 2:
         wrong.append(("jitter", f"Must be at most half of the interval, {settings.interval / 2:g} seconds."))
     if not settings.url.lower().startswith("https:"):
-        secured = ("tls_certificate", "client_certificate", "client_key")
         message = "Only an https URL can have a certificate or a key."
-        wrong.extend((name, message) for name in secured if getattr(settings, name) is not None)
+        wrong.extend((name, message) for name in PEM_FIELDS if getattr(settings, name) is not None)
     if settings.client_certificate is not None and settings.client_key is None:
         wrong.append(("client_key", "A client certificate needs its key."))
     if settings.client_key is not None and settings.client_certificate is None:

@@ -9,10 +9,11 @@ from typing import Any, Final
 import msgspec
 from sqlalchemy import Connection, Row, bindparam, select, update
 
+from ctfd_twisted.accounts.identity import Player
 from ctfd_twisted.accounts.tables import teams, users
 from ctfd_twisted.competition.store import read_competition, read_secret
 from ctfd_twisted.db.notices import touch
-from ctfd_twisted.koth.identifiers import Directory, Match, Person, allowed_ways
+from ctfd_twisted.koth.identifiers import Directory, Match, Person, allowed_ways, hill_token
 from ctfd_twisted.koth.keys import TOKENS, ensure_secrets
 from ctfd_twisted.koth.rules import Account, Reign
 from ctfd_twisted.koth.schedule import moved_first_tick
@@ -81,11 +82,9 @@ def write_settings(conn: Connection, now: datetime, challenge_id: int, settings:
     A change of the interval keeps the numbers of the ticks: none is used twice and none is left out.
     """
     values: dict[str, object] = msgspec.structs.asdict(settings)
-    row = conn.execute(
-        select(hills.c.first_tick, hills.c.interval, hills.c.next_tick)
-        .where(hills.c.challenge_id == challenge_id)
-        .with_for_update()
-    ).first()
+    row = conn.execute(select(hills).where(hills.c.challenge_id == challenge_id).with_for_update()).first()
+    if row is not None and settings_of(row) == settings:
+        return
     if row is None:
         ensure_secrets(conn)
         conn.execute(hills.insert().values(challenge_id=challenge_id, **values, **_FRESH))
@@ -111,6 +110,16 @@ def read_directory(conn: Connection) -> Directory:
     if competition.teams:
         groups = [Person(row.id, row.name or "") for row in conn.execute(select(teams.c.id, teams.c.name))]
     return Directory(people, groups, ways, secret or "")
+
+
+def read_token(conn: Connection, player: Player, *, teams_mode: bool) -> str | None:
+    """The hill token of the account that *player* plays for; None without one, as for who has no team yet."""
+    secret = read_secret(conn, TOKENS)
+    if secret is None:
+        return None
+    if not teams_mode:
+        return hill_token(secret, "user", player.id)
+    return None if player.team_id is None else hill_token(secret, "team", player.team_id)
 
 
 def find_account(conn: Connection, match: Match, *, teams_mode: bool) -> Account | None:
