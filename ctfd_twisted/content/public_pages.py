@@ -47,7 +47,7 @@ def read_public_pages(conn: Connection) -> PublicPages:
         PublicPage(
             id=row.id,
             title=row.title or "",
-            route=row.route.strip("/"),
+            route=row.route if row.route.startswith("http") else row.route.strip("/"),
             content=row.content or "",
             format=row.format or "markdown",
             hidden=bool(row.hidden),
