@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, Row, Subquery, Table, and_, case, func, literal, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, Subquery, Table, and_, case, false, func, or_, select, true
 
 from ctfd_twisted.accounts.tables import teams, users
 from ctfd_twisted.challenges.tables import challenges
@@ -218,7 +218,9 @@ def read_ticks(
     if outcome is not None:
         wanted.append(ticks.c.outcome == outcome)
     if not sight.everything:
-        wanted.append(or_(owner == sight.own, and_(literal(sight.others), *_before(sight.until))))
+        # An account that is not there owns no ticks: NULL in the column is nobody's, not everybody's.
+        own = false() if sight.own is None else owner == sight.own
+        wanted.append(or_(own, and_(true(), *_before(sight.until)) if sight.others else false()))
     total = conn.execute(select(func.count()).select_from(ticks).where(*wanted)).scalar_one()
     found = conn.execute(
         select(ticks, accounts.c.id.label("account_id"), accounts.c.name)
