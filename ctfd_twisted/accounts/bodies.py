@@ -83,11 +83,13 @@ class Sent(msgspec.Struct, Generic[S], frozen=True):
 class NewPassword(msgspec.Struct, frozen=True):
     """What was done with a body's passwords before the transaction, because it takes long.
 
-    ``hashed`` is the hash of the new password. ``fits`` is the stored hash that ``confirm`` was found to belong to: if
-    another is stored by now, the confirmation does not count.
+    ``hashed`` is the hash of the new password and ``mac`` the keyed hash of that, for the session that may stay.
+    ``fits`` is the stored hash that ``confirm`` was found to belong to: if another is stored by now, the confirmation
+    does not count.
     """
 
     hashed: str | None = None
+    mac: str | None = None
     fits: str | None = None
 
 

@@ -63,18 +63,15 @@ def read_invite(conn: Connection, now: datetime, keys: Keys, code: str) -> Joina
 
 def make_invite(conn: Connection, now: datetime, keys: Keys, team_id: int) -> str:
     """Return a code that lets its bearer into a team for a day, or until the team's password changes."""
-    row = conn.execute(_teams().where(teams.c.id == team_id)).first()
-    if row is None:
-        raise NotFound
-    return keys.sign(now, {"id": team_id, "v": keys.team_mac(team_id, row.password)})
+    return _invite(now, keys, _team(conn, team_id, lock=False))
 
 
 def make_own_invite(conn: Connection, now: datetime, keys: Keys, user_id: int) -> str:
     """Return such a code for the team that a user is captain of; raises ``Refused`` for who is not."""
-    team = _team(conn, own_team_id(conn, user_id))
+    team = _team(conn, own_team_id(conn, user_id), lock=False)
     if team.captain_id != user_id:
         raise Refused({"": ["Only team captains can generate invite codes"]})
-    return make_invite(conn, now, keys, team.id)
+    return _invite(now, keys, team)
 
 
 def join_team(
@@ -158,8 +155,13 @@ def _teams() -> Select[Any]:
     return select(teams.c.id, teams.c.name, teams.c.password, teams.c.captain_id)
 
 
-def _team(conn: Connection, team_id: int) -> Any:
-    row = conn.execute(locked(_teams().where(teams.c.id == team_id), conn)).first()
+def _invite(now: datetime, keys: Keys, team: Any) -> str:
+    return keys.sign(now, {"id": team.id, "v": keys.team_mac(team.id, team.password)})
+
+
+def _team(conn: Connection, team_id: int, *, lock: bool = True) -> Any:
+    statement = _teams().where(teams.c.id == team_id)
+    row = conn.execute(locked(statement, conn) if lock else statement).first()
     if row is None:
         raise NotFound
     return row

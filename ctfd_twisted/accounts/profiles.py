@@ -71,10 +71,13 @@ def read_users(conn: Connection, statement: Select[Any]) -> tuple[UserRecord, ..
     """Return the users that *statement* (over the columns of ``users`` but the password) selects."""
     rows = [dict(row) for row in conn.execute(statement).mappings()]
     answers = entries_of(conn, "user", [row["id"] for row in rows])
+    in_teams = [row["team_id"] for row in rows if row["team_id"] is not None]
+    listed_teams = set(conn.scalars(select(teams.c.id).where(teams.c.id.in_(in_teams), listed(teams))))
     for row in rows:
         for flag in ("hidden", "banned", "verified", "change_password"):
             row[flag] = _flag(row[flag], unknown=flag == "hidden")
         row["type"] = row["type"] or "user"
+        row["team_listed"] = row["team_id"] in listed_teams
     return tuple(UserRecord(**row, fields=answers.get(row["id"], ())) for row in rows)
 
 
@@ -84,14 +87,23 @@ def read_teams(conn: Connection, statement: Select[Any]) -> tuple[TeamRecord, ..
     ids = [row["id"] for row in rows]
     answers = entries_of(conn, "team", ids)
     members: dict[int, list[int]] = defaultdict(list)
-    of_teams = select(users.c.team_id, users.c.id).where(users.c.team_id.in_(ids)).order_by(users.c.id)
-    for team_id, user_id in conn.execute(of_teams):
-        members[team_id].append(user_id)
+    public: dict[int, list[int]] = defaultdict(list)
+    chosen = select(users.c.team_id, users.c.id, listed(users).label("listed")).where(users.c.team_id.in_(ids))
+    for member in conn.execute(chosen.order_by(users.c.id)):
+        members[member.team_id].append(member.id)
+        if member.listed:
+            public[member.team_id].append(member.id)
     for row in rows:
         for flag in ("hidden", "banned"):
             row[flag] = _flag(row[flag], unknown=flag == "hidden")
     return tuple(
-        TeamRecord(**row, fields=answers.get(row["id"], ()), members=tuple(members[row["id"]])) for row in rows
+        TeamRecord(
+            **row,
+            fields=answers.get(row["id"], ()),
+            members=tuple(members[row["id"]]),
+            listed_members=tuple(public[row["id"]]),
+        )
+        for row in rows
     )
 
 

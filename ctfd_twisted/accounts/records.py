@@ -26,7 +26,10 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class UserRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One row of ``users`` without its password, and its custom fields in the order of their ids."""
+    """One row of ``users`` without its password, and its custom fields in the order of their ids.
+
+    ``team_listed``: the public may know of the user's team.
+    """
 
     id: int
     oauth_id: int | None
@@ -45,6 +48,7 @@ class UserRecord(msgspec.Struct, frozen=True, kw_only=True):
     change_password: bool
     team_id: int | None
     created: datetime | None
+    team_listed: bool = False
     fields: tuple[Entry, ...] = ()
 
     @property
@@ -54,7 +58,10 @@ class UserRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TeamRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One row of ``teams`` without its password, its custom fields, and its members' ids in ascending order."""
+    """One row of ``teams`` without its password, its custom fields, and its members' ids in ascending order.
+
+    ``listed_members`` are those of them that the public may know of.
+    """
 
     id: int
     oauth_id: int | None
@@ -71,6 +78,7 @@ class TeamRecord(msgspec.Struct, frozen=True, kw_only=True):
     created: datetime | None
     fields: tuple[Entry, ...] = ()
     members: tuple[int, ...] = ()
+    listed_members: tuple[int, ...] = ()
 
     @property
     def listed(self) -> bool:

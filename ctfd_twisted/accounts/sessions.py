@@ -95,11 +95,17 @@ def close_session(conn: Connection, sid: str) -> None:
         touch(conn, topic_of(hashed))
 
 
-def keep_session(conn: Connection, sid: str, password_mac: str) -> None:
-    """Let the session *sid* survive a change of its owner's password; every other one of theirs ends by the change."""
+def renew_session(conn: Connection, now: datetime, sid: str, password_mac: str | None) -> None:
+    """Let the session *sid* live its full time from *now* on.
+
+    With the *password_mac* of a new password it survives that; every other session of its owner ends by the change.
+    """
     hashed = sid_hash(sid)
-    conn.execute(update(sessions).where(sessions.c.sid_hash == hashed).values(password_mac=password_mac))
-    touch(conn, topic_of(hashed))
+    values = (
+        {"expires": now + LASTS} if password_mac is None else {"expires": now + LASTS, "password_mac": password_mac}
+    )
+    if conn.execute(update(sessions).where(sessions.c.sid_hash == hashed).values(**values)).rowcount:
+        touch(conn, topic_of(hashed))
 
 
 def list_sessions(conn: Connection, now: datetime, user_id: int) -> tuple[OpenSession, ...]:

@@ -1,4 +1,4 @@
-"""What the forms of new users and new teams must fulfil, and what they make (accounts-and-sessions.md sections 7, 8)."""
+"""What the forms of new users and new teams must fulfil, and what they make (accounts-and-sessions.md 7 and 8)."""
 
 from __future__ import annotations
 
@@ -25,12 +25,11 @@ from ctfd_twisted.accounts.newcomers import (
     tell_team_created,
     tell_user_created,
 )
-from ctfd_twisted.accounts.records import Owner
 from ctfd_twisted.accounts.sessions import Entrance, open_session
 from ctfd_twisted.accounts.tables import brackets, teams, users
 from ctfd_twisted.competition.rules import Competition
 from ctfd_twisted.db.writes import locked
-from ctfd_twisted.errors import Forbidden, Invalid, NotFound
+from ctfd_twisted.errors import Forbidden, Invalid
 
 NAME_IS_TAKEN: Final = "That user name is already taken"
 NAME_IS_EMAIL: Final = "Your user name cannot be an email address"
@@ -157,6 +156,8 @@ def found_team(
     """
     serialise(conn, "teams")
     check_room_for_team(conn, competition)
+    # From here on nobody else puts the founder into a team.
+    conn.execute(locked(select(users.c.id).where(users.c.id == user_id), conn))
     problems = team_problems(conn, form, user_id)
     if problems:
         raise Invalid({"": problems})
@@ -170,10 +171,7 @@ def found_team(
 
 
 def _member(conn: Connection, user_id: int) -> bool:
-    row = conn.execute(locked(select(users.c.team_id).where(users.c.id == user_id), conn)).first()
-    if row is None:
-        raise NotFound
-    return row.team_id is not None
+    return conn.scalar(select(users.c.team_id).where(users.c.id == user_id)) is not None
 
 
 def _differs(given: str, code: str) -> bool:
@@ -216,7 +214,3 @@ def _profile(form: Form) -> dict[str, object]:
         "country": form.country or None,
         "bracket_id": int(form.bracket_id) if form.bracket_id else None,
     }
-
-
-#: Whose fields a form of *Members* asks.
-FIELDS_OF: Final[dict[Members, Owner]] = {"users": "user", "teams": "team"}

@@ -26,6 +26,7 @@ from ctfd_twisted.accounts.locks import serialise
 from ctfd_twisted.accounts.newcomers import email_taken, insert_user, name_taken, tell_user_created
 from ctfd_twisted.accounts.profiles import show_user
 from ctfd_twisted.accounts.records import UserRecord
+from ctfd_twisted.accounts.sessions import renew_session
 from ctfd_twisted.accounts.tables import users
 from ctfd_twisted.competition.rules import Competition
 from ctfd_twisted.db.notices import touch
@@ -75,9 +76,15 @@ def edit_user(conn: Connection, actor_id: int, user_id: int, sent: Sent[UserBody
 
 
 def edit_own_user(
-    conn: Connection, competition: Competition, user_id: int, sent: Sent[OwnUserBody], password: NewPassword
+    conn: Connection,
+    now: datetime,
+    competition: Competition,
+    user_id: int,
+    sent: Sent[OwnUserBody],
+    password: NewPassword,
+    sid: str | None,
 ) -> UserRecord:
-    """Change a user as they want themselves and return the record.
+    """Change a user as they want themselves, renew the session *sid* by which they did it, and return the record.
 
     Raises ``Invalid`` with the first of bracket, e-mail, fields, name and confirmation that breaks a rule, else with
     all faults of form; ``NotFound`` for an unknown custom field. An administrator is asked for no confirmation.
@@ -97,6 +104,8 @@ def edit_own_user(
             values["verified"] = False
     check_form(sent, user_faults(sent.body))
     _store(conn, present, values, answers)
+    if sid is not None:
+        renew_session(conn, now, sid, password.mac if "password" in values else None)
     return show_user(conn, user_id, everyone=True)
 
 

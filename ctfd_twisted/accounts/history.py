@@ -1,0 +1,196 @@
+"""What accounts did: their solves, fails, awards and submissions, the newest first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from sqlalchemy import ColumnElement, Connection, Select, select, true
+
+from ctfd_twisted.accounts.identity import Player
+from ctfd_twisted.accounts.profiles import listed, show_team, show_user
+from ctfd_twisted.accounts.tables import audience_members, teams, users
+from ctfd_twisted.challenges.tables import challenges, module_audience_access
+from ctfd_twisted.competition.rules import Competition
+from ctfd_twisted.scoring.store import displayed_value
+from ctfd_twisted.scoring.tables import awards, submissions
+from ctfd_twisted.scoring.values import frozen_values
+
+
+class Asker(msgspec.Struct, frozen=True):
+    """For whom a history is read, and when.
+
+    ``own``: the account's own people ask, so no freeze applies and nothing is kept from them.
+    """
+
+    player: Player | None
+    now: datetime
+    own: bool = False
+
+    @property
+    def sees_all(self) -> bool:
+        """Whether nothing is left out: administrators, and the account's own people."""
+        return self.own or (self.player is not None and self.player.is_admin)
+
+
+class Named(msgspec.Struct, frozen=True):
+    """A user or a team beside what they did."""
+
+    id: int
+    name: str | None
+
+
+class Task(msgspec.Struct, frozen=True):
+    """The challenge beside what was done."""
+
+    id: int
+    name: str | None
+    category: str | None
+    value: int | None
+
+
+class Deed(msgspec.Struct, frozen=True):
+    """One submission, a solve among them, with whom and what it is about."""
+
+    id: int
+    challenge_id: int | None
+    challenge: Task | None
+    user: Named | None
+    team: Named | None
+    date: datetime | None
+    type: str | None
+    provided: str | None
+    ip: str | None
+
+
+class Award(msgspec.Struct, frozen=True):
+    """One award."""
+
+    id: int
+    user_id: int | None
+    team_id: int | None
+    type: str | None
+    name: str | None
+    description: str | None
+    date: datetime | None
+    value: int | None
+    category: str | None
+    icon: str | None
+    requirements: dict[str, Any] | None
+
+
+def list_deeds(
+    conn: Connection, competition: Competition, asker: Asker, user_ids: Sequence[int], type: str
+) -> tuple[Deed, ...]:
+    """Return what the users did of one *type* of ``submissions.type`` (``correct``: their solves).
+
+    Who does not see all gets what was there at the freeze, of challenges that they may know of, and no names of hidden
+    or banned people and teams.
+    """
+    statement = _deeds(conn, competition, asker).where(submissions.c.user_id.in_(user_ids), submissions.c.type == type)
+    if not asker.sees_all:
+        statement = statement.where(_known(competition, asker))
+        if competition.frozen_at is not None:
+            statement = statement.where(submissions.c.date < competition.frozen_at)
+    return _read_deeds(conn, statement)
+
+
+def list_user_deeds(
+    conn: Connection, competition: Competition, asker: Asker, user_id: int, type: str
+) -> tuple[Deed, ...]:
+    """Return what one user did; raises ``NotFound`` for one of whom *asker* may not know."""
+    show_user(conn, user_id, everyone=asker.sees_all)
+    return list_deeds(conn, competition, asker, (user_id,), type)
+
+
+def list_team_deeds(
+    conn: Connection, competition: Competition, asker: Asker, team_id: int, type: str
+) -> tuple[Deed, ...]:
+    """Return what the present members of a team did; raises ``NotFound`` for one of which *asker* may not know."""
+    return list_deeds(conn, competition, asker, show_team(conn, team_id, everyone=asker.sees_all).members, type)
+
+
+def list_user_awards(conn: Connection, competition: Competition, asker: Asker, user_id: int) -> tuple[Award, ...]:
+    """Return the awards of one user; raises ``NotFound`` for one of whom *asker* may not know."""
+    show_user(conn, user_id, everyone=asker.sees_all)
+    return list_awards(conn, competition, asker, (user_id,))
+
+
+def list_team_awards(conn: Connection, competition: Competition, asker: Asker, team_id: int) -> tuple[Award, ...]:
+    """Return the awards of a team's present members; raises ``NotFound`` for one of which *asker* may not know."""
+    return list_awards(conn, competition, asker, show_team(conn, team_id, everyone=asker.sees_all).members)
+
+
+def list_submissions(
+    conn: Connection, competition: Competition, asker: Asker, account_id: int | None, challenge_id: int
+) -> tuple[Deed, ...]:
+    """Return everything that an account, its team mates included, submitted to one challenge."""
+    column = submissions.c.team_id if competition.teams else submissions.c.user_id
+    mine = _deeds(conn, competition, asker).where(column == account_id, submissions.c.challenge_id == challenge_id)
+    return _read_deeds(conn, mine) if account_id is not None else ()
+
+
+def list_awards(conn: Connection, competition: Competition, asker: Asker, user_ids: Sequence[int]) -> tuple[Award, ...]:
+    """Return the awards of the users; who does not see all gets those from before the freeze."""
+    statement = select(awards).where(awards.c.user_id.in_(user_ids))
+    if not asker.sees_all and competition.frozen_at is not None:
+        statement = statement.where(awards.c.date < competition.frozen_at)
+    found = conn.execute(statement.order_by(awards.c.date.desc(), awards.c.id.desc())).mappings()
+    return tuple(Award(**row) for row in found)
+
+
+def _deeds(conn: Connection, competition: Competition, asker: Asker) -> Select[Any]:
+    all_names = asker.sees_all
+    values = {} if all_names else frozen_values(conn, competition)
+    return (
+        select(
+            submissions,
+            challenges.c.id.label("known_challenge"),
+            challenges.c.name.label("challenge_name"),
+            challenges.c.category.label("challenge_category"),
+            displayed_value(values).label("challenge_value"),
+            users.c.id.label("known_user"),
+            users.c.name.label("user_name"),
+            teams.c.id.label("known_team"),
+            teams.c.name.label("team_name"),
+        )
+        .outerjoin(challenges, challenges.c.id == submissions.c.challenge_id)
+        .outerjoin(users, (users.c.id == submissions.c.user_id) & (true() if all_names else listed(users)))
+        .outerjoin(teams, (teams.c.id == submissions.c.team_id) & (true() if all_names else listed(teams)))
+        .order_by(submissions.c.date.desc(), submissions.c.id.desc())
+    )
+
+
+def _read_deeds(conn: Connection, statement: Select[Any]) -> tuple[Deed, ...]:
+    return tuple(
+        Deed(
+            id=row.id,
+            challenge_id=row.challenge_id,
+            challenge=None
+            if row.known_challenge is None
+            else Task(row.known_challenge, row.challenge_name, row.challenge_category, row.challenge_value),
+            user=None if row.known_user is None else Named(row.known_user, row.user_name),
+            team=None if row.known_team is None else Named(row.known_team, row.team_name),
+            date=row.date,
+            type=row.type,
+            provided=row.provided,
+            ip=row.ip,
+        )
+        for row in conn.execute(statement)
+    )
+
+
+def _known(competition: Competition, asker: Asker) -> ColumnElement[bool]:
+    """Return the condition that *asker* may know of a challenge: visible, released, in no module closed to them."""
+    released = challenges.c.scheduled_at.is_(None) | (challenges.c.scheduled_at <= asker.now)
+    account_id = None if asker.player is None else asker.player.account_id(competition)
+    member = audience_members.c.team_id if competition.teams else audience_members.c.user_id
+    opened = (
+        select(module_audience_access.c.module_id)
+        .join(audience_members, audience_members.c.audience_id == module_audience_access.c.audience_id)
+        .where(member == account_id)
+    )
+    open_to_all = challenges.c.module_id.is_(None) | challenges.c.module_id.in_(opened)
+    return (challenges.c.state == "visible") & released & open_to_all
