@@ -16,6 +16,7 @@ from twisted.python.threadpool import ThreadPool
 from twisted.web.resource import IResource
 
 from ctfd_twisted.accounts.directory import Directory
+from ctfd_twisted.accounts.handlers import account_handlers
 from ctfd_twisted.accounts.hasher import Hasher
 from ctfd_twisted.accounts.keys import Keys
 from ctfd_twisted.accounts.tracker import AddressTracker
@@ -84,7 +85,7 @@ def make_platform(settings: Settings, clock: IReactorTime, db: Database, hash_in
         password_change=lambda _: None,
     )
     custom_pages, page_routes = page_handlers(db, pages, assets, public_pages)
-    apis: list[Any] = [*page_routes]
+    apis = [*account_handlers(db, hasher, keys), *page_routes]
     site = PlatformSite(pipeline, apis, custom_pages.fallback)
     return Platform(site.resource(), pipeline, [tracker])
 

@@ -80,6 +80,6 @@ class Listener(Service):
                         for notice in conn.notifies(timeout=RETRY, stop_after=1):
                             self._call_from_thread(tell, topics_of(notice.payload, self._node))
             except psycopg.Error as error:
-                self.log.warning("no news from the database: {error}; trying again", error=str(error))
+                self.log.warn("no news from the database: {error}; trying again", error=str(error))
                 self._stopping.wait(RETRY)
         self._call_from_thread(self._stopped.callback, None)

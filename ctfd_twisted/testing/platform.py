@@ -19,6 +19,7 @@ from treq.testing import StubTreq
 from twisted.internet.defer import Deferred, ensureDeferred
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
+from twisted.web.resource import IResource
 
 from ctfd_twisted.accounts.tables import users
 from ctfd_twisted.accounts.tokens import create_token
@@ -111,8 +112,8 @@ class Reply(msgspec.Struct, frozen=True):
 class Client:
     """Somebody who talks to a platform in memory: with an access token, or as a browser with cookies."""
 
-    def __init__(self, treq: StubTreq, token: str | None = None) -> None:
-        self._treq = treq
+    def __init__(self, resource: IResource, token: str | None = None) -> None:
+        self._resource = resource
         self.token = token
         self.cookies: dict[str, str] = {}
 
@@ -138,11 +139,9 @@ class Client:
         return result_of(self._send(method, path, headers, options))
 
     async def _send(self, method: str, path: str, headers: dict[str, str], options: dict[str, Any]) -> Reply:
-        # The stub's own cookie jar would mix its clients: each keeps its own.
-        stub: Any = self._treq  # its functions are made at run time
-        response = await stub.request(
-            method, BASE + path, headers=headers, allow_redirects=False, unbuffered=False, cookies={}, **options
-        )
+        # A stub for each request: one that lasted would keep cookies in a jar of its own.
+        stub: Any = StubTreq(self._resource)  # its functions are made at run time
+        response = await stub.request(method, BASE + path, headers=headers, allow_redirects=False, **options)
         body = await response.content()
         seen = {
             name.decode().lower(): b", ".join(values).decode() for name, values in response.headers.getAllRawHeaders()
@@ -227,7 +226,7 @@ class MemoryPlatform:
 
     def client(self, token: str | None = None) -> Client:
         """Somebody new."""
-        return Client(self.treq, token)
+        return Client(self.platform.resource, token)
 
     def admin(self, name: str = "admin") -> Client:
         """An administrator with an access token; made, hidden, where there is none of this name."""
