@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
+from functools import cache
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -55,17 +56,7 @@ class Pages:
         self._assets = assets
         self._public_pages = public_pages
         self._known_pages = PublicPages()
-        self._templates = Environment(
-            loader=PackageLoader("ctfd_twisted.web", "templates"),
-            autoescape=True,
-            auto_reload=False,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            undefined=StrictUndefined,
-        )
-        self._templates.filters.update(FILTERS)
-        for name in self._templates.list_templates(extensions=["html"]):
-            self._templates.get_template(name)
+        self._templates = _templates()
 
     def render(self, call: Call, template: str, status: int = 200, **context: Any) -> Answer:
         """The page of *template* for *call*.
