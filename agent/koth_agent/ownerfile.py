@@ -17,10 +17,14 @@ READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 def read_owner_file(path: str) -> str:
     """The owner in the file at *path*, as it is at this moment. Raises ``OwnerUnknown`` with the reason."""
     try:
-        with os.fdopen(_open(path), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        descriptor = _open(path)
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise OwnerUnknown(f"{path}: not a regular file")
-            return owner_in(file.read(OWNER_BYTES))
+            with open(descriptor, "rb", closefd=False) as file:
+                return owner_in(file.read(OWNER_BYTES))
+        finally:
+            os.close(descriptor)
     except OSError as error:
         raise OwnerUnknown(f"{path}: {error.strerror}") from error
 
