@@ -85,7 +85,8 @@ def make_platform(settings: Settings, clock: IReactorTime, db: Database, hash_in
         password_change=lambda _: None,
     )
     custom_pages, page_routes = page_handlers(db, pages, assets, public_pages)
-    apis = [*account_handlers(db, hasher, keys), *page_routes]
+    accounts = account_handlers(db, pages, hasher, keys, settings.preset_admin)
+    apis = [*accounts, *page_routes]
     site = PlatformSite(pipeline, apis, custom_pages.fallback)
     return Platform(site.resource(), pipeline, [tracker])
 

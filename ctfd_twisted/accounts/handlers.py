@@ -9,22 +9,34 @@ from ctfd_twisted.accounts.keys import Keys
 from ctfd_twisted.accounts.me_api import MeApi
 from ctfd_twisted.accounts.own_team_api import OwnTeamApi
 from ctfd_twisted.accounts.reading import Passwords
+from ctfd_twisted.accounts.register_page import RegisterPage
+from ctfd_twisted.accounts.rendering import Renderer
+from ctfd_twisted.accounts.setup_page import SetupPage
+from ctfd_twisted.accounts.sign_in_pages import SignInPages
+from ctfd_twisted.accounts.team_pages import TeamPages
 from ctfd_twisted.accounts.teams_api import TeamsApi
 from ctfd_twisted.accounts.tokens_api import TokensApi
 from ctfd_twisted.accounts.users_api import UsersApi
 from ctfd_twisted.db.database import Database
 from ctfd_twisted.http.site import HasRoutes
+from ctfd_twisted.settings import PresetAdmin
 
 
-def account_handlers(db: Database, hasher: Hasher, keys: Keys) -> list[HasRoutes]:
-    """Every class of routes of this feature."""
+def account_handlers(
+    db: Database, pages: Renderer, hasher: Hasher, keys: Keys, preset: PresetAdmin | None = None
+) -> list[HasRoutes]:
+    """Every class of routes about users, teams, tokens and brackets, and the forms that lead to them."""
     passwords = Passwords(hasher, keys)
     boards = Boards(db, db.bus)
     return [
-        BracketsApi(db),
+        SetupPage(db, pages, hasher, keys),
+        SignInPages(db, pages, hasher, keys, preset),
+        RegisterPage(db, pages, hasher, keys),
+        TeamPages(db, pages, hasher, keys),
         MeApi(db, passwords, boards),
+        UsersApi(db, passwords, boards),
         OwnTeamApi(db, passwords, boards, keys),
         TeamsApi(db, passwords, boards, keys),
         TokensApi(db),
-        UsersApi(db, passwords, boards),
+        BracketsApi(db),
     ]

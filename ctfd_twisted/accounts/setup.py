@@ -11,6 +11,7 @@ from sqlalchemy import Connection, select
 
 from ctfd_twisted.accounts.locks import serialise
 from ctfd_twisted.accounts.newcomers import insert_user, tell_user_created
+from ctfd_twisted.accounts.sessions import Entrance, open_session
 from ctfd_twisted.accounts.signup import EMAIL_IS_NONE, account_problems, valid_email
 from ctfd_twisted.competition.store import read_competition, write_config
 from ctfd_twisted.content.tables import pages
@@ -87,11 +88,13 @@ def setup_problems(conn: Connection, form: SetupForm) -> list[str]:
     return problems + account_problems(conn, form.name, form.email, form.password)
 
 
-def set_up_competition(conn: Connection, now: datetime, form: SetupForm, password_hash: str) -> int:
+def set_up_competition(
+    conn: Connection, now: datetime, form: SetupForm, password_hash: str, entrance: Entrance | None = None
+) -> int:
     """Store the settings, the first page and the first administrator, and return the administrator's id.
 
-    The administrator is hidden and not verified. Raises ``Invalid`` with all problems in the general slot, and then
-    nothing is stored.
+    The administrator is hidden and not verified, and signed in where there is an *entrance*. Raises ``Invalid`` with
+    all problems in the general slot, and then nothing is stored.
     """
     serialise(conn, "users")
     competition = read_competition(conn)
@@ -127,6 +130,8 @@ def set_up_competition(conn: Connection, now: datetime, form: SetupForm, passwor
         type="admin",
         hidden=True,
     )
+    if entrance is not None:
+        open_session(conn, now, admin_id, entrance)
     tell_user_created(conn, now, admin_id)
     return admin_id
 

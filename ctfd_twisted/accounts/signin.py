@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 import msgspec
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, case, func, select
 
 from ctfd_twisted.accounts.rules import looks_like_email
 from ctfd_twisted.accounts.tables import users
@@ -26,9 +26,11 @@ class Credentials(msgspec.Struct, frozen=True):
 
 def find_credentials(conn: Connection, name: str) -> Credentials:
     """Return what *name* leads to: an e-mail address where it looks like one, else a name; letters as they are."""
-    column = users.c.email if looks_like_email(name) else users.c.name
-    chosen = select(users.c.id, users.c.name, users.c.password).where(column == name).order_by(users.c.id)
-    row = conn.execute(chosen).first()
+    column = users.c.email if looks_like_email(name.strip()) else users.c.name
+    # Blanks at the ends count where a name is stored with them; otherwise they are a slip of the fingers.
+    exact = case((column == name, 0), else_=1)
+    chosen = select(users.c.id, users.c.name, users.c.password).where(column.in_((name, name.strip())))
+    row = conn.execute(chosen.order_by(exact, users.c.id)).first()
     if row is not None and row.password is not None:
         return Credentials(row.id, row.name or "", row.password, None)
     return Credentials(None if row is None else row.id, name, None, _somebodys_hash(conn, name))

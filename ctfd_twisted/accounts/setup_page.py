@@ -1,0 +1,79 @@
+"""``/setup``: the first visit makes the competition and its administrator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ctfd_twisted.accounts.hasher import Hasher
+from ctfd_twisted.accounts.keys import Keys
+from ctfd_twisted.accounts.rendering import Renderer, entrance_of, required_text, text_of
+from ctfd_twisted.accounts.setup import SetupForm, set_up_competition, setup_problems
+from ctfd_twisted.db.database import Database
+from ctfd_twisted.errors import Invalid
+from ctfd_twisted.http.answers import Answer, redirect
+from ctfd_twisted.http.call import Call
+from ctfd_twisted.http.gates import ANYONE
+from ctfd_twisted.http.routes import Routes
+
+#: Where an empty field stands for its default, and where it stands for null.
+_DEFAULTED = (
+    "user_mode",
+    "challenge_visibility",
+    "account_visibility",
+    "score_visibility",
+    "registration_visibility",
+    "ctf_theme",
+)
+_NULLABLE = ("verify_emails", "social_shares", "team_size")
+_PLAIN = ("ctf_name", "ctf_description", "theme_color", "start", "end")
+
+
+class SetupPage:
+    """The setup form; afterwards it leads to the front page."""
+
+    routes = Routes()
+
+    def __init__(self, db: Database, pages: Renderer, hasher: Hasher, keys: Keys) -> None:
+        self._db = db
+        self._pages = pages
+        self._hasher = hasher
+        self._keys = keys
+
+    @routes.get("/setup", ANYONE, before_setup=True)
+    def setup_form(self, call: Call) -> Answer:
+        """The form."""
+        if call.competition.is_set_up:
+            return redirect(call.url("/"))
+        return self._pages.render(call, "setup.html")
+
+    @routes.post("/setup", ANYONE, before_setup=True)
+    async def set_up(self, call: Call) -> Answer:
+        """Store everything and sign the administrator in."""
+        if call.competition.is_set_up:
+            return redirect(call.url("/"))
+        form = _form(call)
+        # Asked before the password is hashed, because a hash takes long, and once more when all is stored.
+        problems = await self._db.read(setup_problems, form)
+        if problems:
+            return self._again(call, form, problems)
+        hashed = await self._hasher.make(form.password)
+        entrance = entrance_of(call, self._keys, hashed)
+        try:
+            await self._db.run(set_up_competition, call.now, form, hashed, entrance)
+        except Invalid as refused:
+            return self._again(call, form, refused.errors[""])
+        call.start_session(entrance.sid)
+        return redirect(call.url("/"))
+
+    def _again(self, call: Call, form: SetupForm, errors: Any) -> Answer:
+        return self._pages.render(call, "setup.html", errors=list(errors), **msgspec.structs.asdict(form))
+
+
+def _form(call: Call) -> SetupForm:
+    account = {key: required_text(call, key).strip() for key in ("name", "email", "password")}
+    texts = {key: text_of(call, key) for key in _PLAIN}
+    chosen = {key: text for key in _DEFAULTED if (text := text_of(call, key))}
+    nullable: dict[str, Any] = {key: text_of(call, key) or None for key in _NULLABLE}
+    return SetupForm(**account, **texts, **chosen, **nullable)
