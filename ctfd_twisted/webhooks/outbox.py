@@ -9,28 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from itertools import chain, zip_longest
 from typing import Any, Final
 
 from msgspec import Struct
-from sqlalchemy import ColumnElement, Connection, and_, exists, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, exists, func, or_, select, update
 
 from ctfd_twisted.competition.rules import Competition
 from ctfd_twisted.competition.tables import config
 from ctfd_twisted.db.notices import touch
 from ctfd_twisted.webhooks.egress import Egress
-from ctfd_twisted.webhooks.endpoints import ACTIVE, DISABLED
+from ctfd_twisted.webhooks.endpoints import ACTIVE
 from ctfd_twisted.webhooks.rules import (
     EXCHANGE,
-    GONE,
-    asked_to_wait,
     lanes,
-    reason_to_disable,
-    succeeded,
-    wait_after,
 )
 from ctfd_twisted.webhooks.shared_secret import SharedSecret, read_shared_secret
-from ctfd_twisted.webhooks.tables import attempts, deliveries, endpoints, events
+from ctfd_twisted.webhooks.tables import deliveries, endpoints, events
 
 #: How long a claim is believed: one exchange, and time to record it.
 CLAIM: Final = timedelta(seconds=EXCHANGE + 5)
@@ -60,18 +54,6 @@ class Claims(Struct, frozen=True):
     egress: Egress
 
 
-class Attempt(Struct, frozen=True):
-    """What one attempt came to: an answer with a *status*, or an *error*."""
-
-    started: datetime
-    latency_ms: int
-    request_headers: Headers
-    status: int | None
-    error: str | None
-    answer: bytes
-    retry_after: str | None = None
-
-
 def is_due(conn: Connection, now: datetime) -> bool:
     """Whether anything might be claimed at *now*; cheap, for asking often."""
     return conn.execute(select(endpoints.c.id).where(_has_due(now)).limit(1)).first() is not None
@@ -92,69 +74,19 @@ def claim_due(conn: Connection, now: datetime, node: str, room: int) -> Claims |
     if not open_to_us:
         return None
     under_way = _under_way(conn, now)
-    lists = []
+    turns: list[tuple[int, int, str]] = []
     for endpoint in open_to_us:
         fresh, retries = under_way.get(endpoint.id, (0, 0))
-        lists.append(_next_of(conn, now, endpoint.id, lanes(endpoint.failures) - fresh - retries, first=not fresh))
-    # One of each endpoint before the second of any: what is scarce is shared.
-    chosen = [each for each in chain.from_iterable(zip_longest(*lists)) if each is not None][:room]
+        lane = _next_of(conn, now, endpoint.id, lanes(endpoint.failures) - fresh - retries, first=not fresh)
+        turns.extend((turn, seq, delivery_id) for turn, (seq, delivery_id) in enumerate(lane))
+    # One of each endpoint before the second of any, and the oldest events first: nobody waits for ever.
+    chosen = [delivery_id for _, _, delivery_id in sorted(turns)[:room]]
     if not chosen:
         return None
     conn.execute(
         update(deliveries).where(deliveries.c.id.in_(chosen)).values(claimed_by=node, claimed_until=now + CLAIM)
     )
     return Claims(_claims(conn, chosen), read_shared_secret(conn, now), read_egress(conn))
-
-
-def record_attempt(conn: Connection, now: datetime, node: str, claim: Claim, attempt: Attempt, chance: float) -> None:
-    """Store what an attempt came to, and what follows for its delivery and its endpoint.
-
-    *chance* is a random number from 0 to 1 that spreads the next attempt. An endpoint or delivery that was removed
-    meanwhile is nothing to record for; one that another node has claimed since, because this one was too slow, is
-    that node's to try again, but a success counts from whomever it comes.
-    """
-    endpoint = conn.execute(
-        select(endpoints.c.url, endpoints.c.state, endpoints.c.failing_since)
-        .where(endpoints.c.id == claim.endpoint_id)
-        .with_for_update(key_share=True)
-    ).first()
-    delivery = conn.execute(
-        select(deliveries.c.state, deliveries.c.attempts, deliveries.c.claimed_by)
-        .where(deliveries.c.id == claim.delivery_id)
-        .with_for_update()
-    ).first()
-    if endpoint is None or delivery is None:
-        return
-    number = delivery.attempts + 1
-    arrived = succeeded(attempt.status)
-    error = None if arrived else attempt.error or f"The receiver answered {attempt.status}."
-    conn.execute(
-        insert(attempts).values(
-            delivery_id=claim.delivery_id,
-            number=number,
-            started=attempt.started,
-            latency_ms=attempt.latency_ms,
-            request_headers=[list(header) for header in attempt.request_headers],
-            status=attempt.status,
-            error=error,
-            answer=attempt.answer,
-        )
-    )
-    told: dict[str, Any] = {"attempts": number}
-    if arrived or delivery.state == "pending":
-        told |= {"last_status": attempt.status, "last_error": error, "latency_ms": attempt.latency_ms}
-    if arrived:
-        told |= _FREED | {"state": "delivered", "next_attempt": None}
-    elif delivery.state == "pending" and delivery.claimed_by == node:
-        told |= _FREED | _after_failure(now, number, attempt, chance)
-    conn.execute(update(deliveries).where(deliveries.c.id == claim.delivery_id).values(**told))
-    if (endpoint.url, endpoint.state) != (claim.url, ACTIVE):
-        return  # what an address did says nothing about the one that took its place
-    if error is None:
-        values: dict[str, Any] = {"last_success": now, "last_error": None, "failures": 0, "failing_since": None}
-    else:
-        values = _endpoint_failed(conn, now, endpoint.failing_since, attempt, error)
-    conn.execute(update(endpoints).where(endpoints.c.id == claim.endpoint_id).values(**values))
 
 
 def release(conn: Connection, node: str) -> None:
@@ -205,19 +137,23 @@ def _under_way(conn: Connection, now: datetime) -> dict[int, tuple[int, int]]:
     return {row.endpoint_id: (row.fresh, row.total - row.fresh) for row in rows}
 
 
-def _next_of(conn: Connection, now: datetime, endpoint_id: int, room: int, *, first: bool) -> list[str]:
-    """The next deliveries to one endpoint: with *first* the oldest that was never tried, then retries."""
+def _next_of(conn: Connection, now: datetime, endpoint_id: int, room: int, *, first: bool) -> list[tuple[int, str]]:
+    """Number and id of the next deliveries to one endpoint: with *first* the oldest never tried, then retries."""
     if room <= 0:
         return []
-    waiting = select(deliveries.c.id).where(deliveries.c.endpoint_id == endpoint_id, deliveries.c.state == "pending")
-    chosen: list[str] = []
+    waiting = select(deliveries.c.seq, deliveries.c.id).where(
+        deliveries.c.endpoint_id == endpoint_id, deliveries.c.state == "pending"
+    )
+    chosen: list[tuple[int, str]] = []
     if first:
         # Both columns in the order, so that the index gives it: all that are asked for have no next attempt.
         fresh = waiting.where(deliveries.c.next_attempt.is_(None), _unclaimed(now))
-        chosen += conn.execute(fresh.order_by(deliveries.c.next_attempt, deliveries.c.seq).limit(1)).scalars()
+        oldest = fresh.order_by(deliveries.c.next_attempt, deliveries.c.seq).limit(1)
+        chosen += [(row.seq, row.id) for row in conn.execute(oldest)]
     if len(chosen) < room:
         retries = waiting.where(deliveries.c.next_attempt <= now, _unclaimed(now))
-        chosen += conn.execute(retries.order_by(deliveries.c.next_attempt).limit(room - len(chosen))).scalars()
+        earliest = retries.order_by(deliveries.c.next_attempt).limit(room - len(chosen))
+        chosen += [(row.seq, row.id) for row in conn.execute(earliest)]
     return chosen
 
 
@@ -241,22 +177,3 @@ def _claims(conn: Connection, chosen: Sequence[str]) -> tuple[Claim, ...]:
         Claim(row.id, row.endpoint_id, row.url, row.standard_webhooks, row.event, row.body, row.attempts)
         for row in rows
     )
-
-
-def _after_failure(now: datetime, number: int, attempt: Attempt, chance: float) -> dict[str, Any]:
-    wait = wait_after(number, chance, asked_to_wait(attempt.status, attempt.retry_after, now))
-    if wait is None or attempt.status == GONE:
-        return {"state": "dead", "next_attempt": None}
-    return {"next_attempt": now + timedelta(seconds=wait)}
-
-
-def _endpoint_failed(
-    conn: Connection, now: datetime, failing_since: datetime | None, attempt: Attempt, error: str
-) -> dict[str, Any]:
-    since = failing_since or now
-    values: dict[str, Any] = {"failures": endpoints.c.failures + 1, "failing_since": since, "last_error": error}
-    disable = reason_to_disable(attempt.status, since, now)
-    if disable is not None:
-        values |= {"state": DISABLED, "last_error": disable}
-        touch(conn, "webhooks")
-    return values

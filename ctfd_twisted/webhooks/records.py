@@ -1,0 +1,109 @@
+"""Transactions of the dispatcher: what an attempt came to, and what follows from it."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from msgspec import Struct
+from sqlalchemy import Connection, insert, select, update
+
+from ctfd_twisted.db.notices import touch
+from ctfd_twisted.webhooks.endpoints import ACTIVE, DISABLED
+from ctfd_twisted.webhooks.outbox import Claim, Claims, claim_due
+from ctfd_twisted.webhooks.rules import GONE, asked_to_wait, reason_to_disable, succeeded, wait_after
+from ctfd_twisted.webhooks.tables import attempts, deliveries, endpoints
+
+Headers = tuple[tuple[str, str], ...]
+
+_FREED: Final[dict[str, Any]] = {"claimed_by": None, "claimed_until": None}
+
+
+class Attempt(Struct, frozen=True):
+    """What one attempt came to: an answer with a *status*, or an *error*."""
+
+    started: datetime
+    latency_ms: int
+    request_headers: Headers
+    status: int | None
+    error: str | None
+    answer: bytes
+    retry_after: str | None = None
+
+
+def settle(
+    conn: Connection, now: datetime, node: str, claim: Claim, attempt: Attempt, chance: float, room: int
+) -> Claims | None:
+    """Record an attempt, and claim what may be sent next, in one transaction instead of two."""
+    record_attempt(conn, now, node, claim, attempt, chance)
+    return claim_due(conn, now, node, room) if room else None
+
+
+def record_attempt(conn: Connection, now: datetime, node: str, claim: Claim, attempt: Attempt, chance: float) -> None:
+    """Store what an attempt came to, and what follows for its delivery and its endpoint.
+
+    *chance* is a random number from 0 to 1 that spreads the next attempt. An endpoint or delivery that was removed
+    meanwhile is nothing to record for; one that another node has claimed since, because this one was too slow, is
+    that node's to try again, but a success counts from whomever it comes.
+    """
+    endpoint = conn.execute(
+        select(endpoints.c.url, endpoints.c.state, endpoints.c.failing_since)
+        .where(endpoints.c.id == claim.endpoint_id)
+        .with_for_update(key_share=True)
+    ).first()
+    delivery = conn.execute(
+        select(deliveries.c.state, deliveries.c.attempts, deliveries.c.claimed_by)
+        .where(deliveries.c.id == claim.delivery_id)
+        .with_for_update()
+    ).first()
+    if endpoint is None or delivery is None:
+        return
+    number = delivery.attempts + 1
+    arrived = succeeded(attempt.status)
+    error = None if arrived else attempt.error or f"The receiver answered {attempt.status}."
+    conn.execute(
+        insert(attempts).values(
+            delivery_id=claim.delivery_id,
+            number=number,
+            started=attempt.started,
+            latency_ms=attempt.latency_ms,
+            request_headers=[list(header) for header in attempt.request_headers],
+            status=attempt.status,
+            error=error,
+            answer=attempt.answer,
+        )
+    )
+    told: dict[str, Any] = {"attempts": number}
+    if arrived or delivery.state == "pending":
+        told |= {"last_status": attempt.status, "last_error": error, "latency_ms": attempt.latency_ms}
+    if arrived:
+        told |= _FREED | {"state": "delivered", "next_attempt": None}
+    elif delivery.state == "pending" and delivery.claimed_by == node:
+        told |= _FREED | _after_failure(now, number, attempt, chance)
+    conn.execute(update(deliveries).where(deliveries.c.id == claim.delivery_id).values(**told))
+    if (endpoint.url, endpoint.state) != (claim.url, ACTIVE):
+        return  # what an address did says nothing about the one that took its place
+    if error is None:
+        values: dict[str, Any] = {"last_success": now, "last_error": None, "failures": 0, "failing_since": None}
+    else:
+        values = _endpoint_failed(conn, now, endpoint.failing_since, attempt, error)
+    conn.execute(update(endpoints).where(endpoints.c.id == claim.endpoint_id).values(**values))
+
+
+def _after_failure(now: datetime, number: int, attempt: Attempt, chance: float) -> dict[str, Any]:
+    wait = wait_after(number, chance, asked_to_wait(attempt.status, attempt.retry_after, now))
+    if wait is None or attempt.status == GONE:
+        return {"state": "dead", "next_attempt": None}
+    return {"next_attempt": now + timedelta(seconds=wait)}
+
+
+def _endpoint_failed(
+    conn: Connection, now: datetime, failing_since: datetime | None, attempt: Attempt, error: str
+) -> dict[str, Any]:
+    since = failing_since or now
+    values: dict[str, Any] = {"failures": endpoints.c.failures + 1, "failing_since": since, "last_error": error}
+    disable = reason_to_disable(attempt.status, since, now)
+    if disable is not None:
+        values |= {"state": DISABLED, "last_error": disable}
+        touch(conn, "webhooks")
+    return values
