@@ -15,8 +15,8 @@ from ctfd_twisted.settings.table import CONFIG, OPTIONS
 class Options(usage.Options):
     """The command line, joined with the environment and the TOML file into ``settings``.
 
-    Anything wrong ends the process with one line on standard error and status 1: of its own, twistd would answer a
-    wrong option with its whole help text and status 0.
+    Anything wrong ends the process with one line on standard error and status 1: of its own, twistd would print its
+    whole help text about a wrong option.
     """
 
     synopsis = "[options]"
