@@ -7,10 +7,13 @@ from ctfd_twisted.db.database import Database
 from ctfd_twisted.db.snapshot import Snapshot
 from ctfd_twisted.http.site import HasRoutes
 from ctfd_twisted.web.account_lists import AccountLists
+from ctfd_twisted.web.admin_hills import AdminHillPages
 from ctfd_twisted.web.admin_webhooks import AdminWebhookPages
 from ctfd_twisted.web.assets_pages import AssetPages
 from ctfd_twisted.web.assets_store import Assets
+from ctfd_twisted.web.board import BOARD_TOPICS, read_board
 from ctfd_twisted.web.pages import Pages
+from ctfd_twisted.web.profile_pages import ProfilePages
 from ctfd_twisted.web.public_pages import CustomPages
 from ctfd_twisted.web.settings_pages import SettingsPages
 
@@ -20,10 +23,13 @@ def page_handlers(
 ) -> tuple[CustomPages, list[HasRoutes]]:
     """The handler of custom pages, whose ``fallback`` takes what no route has, and every class of page routes."""
     custom = CustomPages(public_pages, pages)
+    board = Snapshot(db, db.bus, read_board, BOARD_TOPICS)
     return custom, [
         custom,
         AssetPages(assets),
         AccountLists(db, pages),
+        ProfilePages(db, pages, board),
         SettingsPages(db, pages),
+        AdminHillPages(db, pages),
         AdminWebhookPages(db, pages),
     ]

@@ -63,5 +63,6 @@ FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "counted": counted,
     "grouped": grouped,
     "options": options,
+    "pair": lambda value: (value, value),
     "web_link": web_link,
 }

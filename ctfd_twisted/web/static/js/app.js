@@ -54,6 +54,7 @@
         input.setAttribute("aria-invalid", "true");
         input.setAttribute("aria-describedby", note.id);
         input.after(note);
+        input.closest("details")?.setAttribute("open", "");
         first ??= input;
       } else {
         note.setAttribute("role", "alert");
