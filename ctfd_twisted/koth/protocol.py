@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 import msgspec
 
-Step = Literal["claim", "health", "target"]
+Step = Literal["claim", "health", "target", "reset"]
 #: Why nothing could be learnt from an exchange; also the outcome of its tick.
 Failure = Literal["unauthorized", "unreachable", "tls_error", "malformed", "unhealthy"]
 
