@@ -67,6 +67,7 @@ setup(
             "playwright>=1.45",
             "pytest>=8.2",
             "ruff>=0.12",
+            "setuptools>=70.1",
             "stripe>=10",
             "towncrier>=24.7",
         ],
