@@ -18,11 +18,12 @@ from ctfd_twisted.db.engine import open_engines
 from ctfd_twisted.db.notices import Bus
 from ctfd_twisted.schema import metadata
 from ctfd_twisted.testing import result_of
-from ctfd_twisted.testing.webhooks import MemoryReach, Receiver, SilentAgent, an_endpoint
+from ctfd_twisted.testing.webhooks import URL, MemoryReach, Receiver, SilentAgent, an_endpoint
 from ctfd_twisted.webhooks import store
 from ctfd_twisted.webhooks.client import WebhookClient
 from ctfd_twisted.webhooks.deliveries import redeliver_dead
 from ctfd_twisted.webhooks.dispatcher import Dispatcher
+from ctfd_twisted.webhooks.endpoints import activate_endpoint
 from ctfd_twisted.webhooks.events import EXAMPLES, Event
 from ctfd_twisted.webhooks.shared_secret import read_shared_secret, rotate_shared_secret
 from ctfd_twisted.webhooks.tables import attempts, deliveries
