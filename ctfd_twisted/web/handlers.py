@@ -15,6 +15,7 @@ from ctfd_twisted.web.board import BOARD_TOPICS, read_board
 from ctfd_twisted.web.pages import Pages
 from ctfd_twisted.web.profile_pages import ProfilePages
 from ctfd_twisted.web.public_pages import CustomPages
+from ctfd_twisted.web.scoreboard_pages import ScoreboardPages
 from ctfd_twisted.web.settings_pages import SettingsPages
 
 
@@ -29,6 +30,7 @@ def page_handlers(
         AssetPages(assets),
         AccountLists(db, pages),
         ProfilePages(db, pages, board),
+        ScoreboardPages(db, pages, board),
         SettingsPages(db, pages),
         AdminHillPages(db, pages),
         AdminWebhookPages(db, pages),
