@@ -8,6 +8,8 @@ from typing import Concatenate, Final, ParamSpec, TypeVar
 from sqlalchemy import Connection, or_, select
 from twisted.python.failure import Failure
 
+from ctfd_twisted.accounts.passwords import make_hash
+from ctfd_twisted.accounts.setup import SetupForm, set_up_competition
 from ctfd_twisted.accounts.tables import users
 from ctfd_twisted.accounts.tokens import create_token
 from ctfd_twisted.db.adopt import recognise
@@ -36,6 +38,16 @@ def migrate_database(settings: Settings, say: Say) -> str:
         return str(migrate(engines.write_engine, say))
     finally:
         engines.close()
+
+
+def set_up(settings: Settings, form: SetupForm, say: Say) -> None:
+    """Make the competition and its first administrator, in a database that is migrated first where it has to be.
+
+    Raises ``Invalid`` with everything that is wrong, and where the competition is set up already.
+    """
+    migrate_database(settings, say)
+    hashed = make_hash(form.password, settings.password_rounds)
+    _transact(settings, set_up_competition, datetime.now(UTC), form, hashed)
 
 
 def make_token(settings: Settings, owner: str, days: int, description: str | None) -> str:

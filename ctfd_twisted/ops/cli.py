@@ -1,6 +1,7 @@
 """The command ``ctfplatform``: administration from a shell, over the same configuration as the platform."""
 
 import argparse
+import getpass
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -9,12 +10,13 @@ from typing import Any, NoReturn
 from sqlalchemy.exc import DBAPIError
 
 from ctfd_twisted import __version__
-from ctfd_twisted.errors import DomainError
+from ctfd_twisted.accounts.setup import SetupForm
+from ctfd_twisted.errors import DomainError, Invalid
 from ctfd_twisted.ops import administration
 from ctfd_twisted.ops.check_config import report
-from ctfd_twisted.settings import SettingsError
+from ctfd_twisted.settings import SettingsError, values
 from ctfd_twisted.settings.reading import Configuration, read_configuration
-from ctfd_twisted.settings.table import CONFIG, OPTIONS
+from ctfd_twisted.settings.table import CONFIG, OPTIONS, Option
 
 Command = Callable[[argparse.Namespace], None]
 
@@ -50,6 +52,17 @@ def parser() -> Parser:
     top.add_argument("--version", action="version", version=f"ctfd-twisted {__version__}")
     commands = top.add_subparsers(dest="name", metavar="COMMAND", required=True, parser_class=Parser)
 
+    setup = _add(commands, "setup", _setup, "set a new competition up without the web page")
+    setup.add_argument("--name", required=True, metavar="N", dest="event", help="the competition's name")
+    setup.add_argument("--admin-name", required=True, metavar="A", help="the first administrator")
+    setup.add_argument("--admin-email", required=True, metavar="E", help="their e-mail address")
+    setup.add_argument(
+        "--admin-password-file",
+        metavar="F",
+        help="a file whose first line is their password, - for standard input [default: ask]",
+    )
+    setup.add_argument("--mode", choices=("users", "teams"), default="users", help="who scores [default: users]")
+
     token = _add(commands, "token", _token, "print a new access token, once")
     token.add_argument("user", metavar="USER", help="name or e-mail address of its owner")
     token.add_argument("--expires", metavar="DAYS", type=_days, default=30, help="how long it lives [default: 30]")
@@ -57,17 +70,27 @@ def parser() -> Parser:
 
     _add(commands, "migrate", _migrate, "create or upgrade the schema, or adopt a CTFd database")
     _add(commands, "check-config", _check_config, "print the effective configuration and where each value came from")
+
+    demo = _add(commands, "demo", _demo, "run a small live competition on this machine, until interrupted", options=())
+    demo.add_argument("--seconds", metavar="S", type=float, help="end it after so long")
+    demo.add_argument("--port", metavar="P", type=_port, default=8000, help="the platform's port [default: 8000]")
     return top
 
 
 def _add(
-    commands: "argparse._SubParsersAction[Parser]", name: str, command: Command, summary: str
+    commands: "argparse._SubParsersAction[Parser]",
+    name: str,
+    command: Command,
+    summary: str,
+    options: Sequence[Option] = (CONFIG, *OPTIONS),
 ) -> argparse.ArgumentParser:
     """Add a command with the platform's options; those that are not given are left to the other sources."""
     added = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
     added.set_defaults(command=command)
+    if not options:
+        return added
     group = added.add_argument_group("configuration, as of twistd ctfplatform")
-    for option in (CONFIG, *OPTIONS):
+    for option in options:
         action = "append" if option.repeats else "store"
         text = option.help.replace("%", "%%")
         group.add_argument(
@@ -94,6 +117,50 @@ def _days(text: str) -> int:
     return int(text)
 
 
+def _port(text: str) -> int:
+    try:
+        return values.port(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"expected {error}; found {text!r}") from None
+
+
+def _setup(chosen: argparse.Namespace) -> None:
+    settings = _configuration(chosen).settings
+    password = _password(chosen.admin_password_file)
+    form = SetupForm(
+        ctf_name=chosen.event,
+        user_mode=chosen.mode,
+        name=chosen.admin_name.strip(),
+        email=chosen.admin_email.strip(),
+        password=password,
+    )
+    administration.set_up(settings, form, say=print)
+    print(f"{chosen.event} is set up; {form.name} is its administrator")
+
+
+def _password(file: str | None) -> str:
+    """The first line of *file*, of standard input for ``-``; without one the person at the terminal is asked twice."""
+    if file is None:
+        if not sys.stdin.isatty():
+            raise administration.CannotAdminister("--admin-password-file is needed where nobody can be asked")
+        first, again = (getpass.getpass(f"{ask}: ") for ask in ("The administrator's password", "Once more"))
+        if first != again:
+            raise administration.CannotAdminister("the two passwords differ")
+        return first
+    try:
+        text = sys.stdin.readline() if file == "-" else values.path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise administration.CannotAdminister(f"--admin-password-file {file}: {error}") from None
+    return text.partition("\n")[0].strip()
+
+
+def _demo(chosen: argparse.Namespace) -> None:
+    # It brings the reactor with it, which no other command needs.
+    from ctfd_twisted.ops.demo.run import Ports, demo  # noqa: PLC0415
+
+    demo(Ports(platform=chosen.port), chosen.seconds)
+
+
 def _token(chosen: argparse.Namespace) -> None:
     settings = _configuration(chosen).settings
     print(administration.make_token(settings, chosen.user, chosen.expires, chosen.description))
@@ -111,4 +178,6 @@ def _check_config(chosen: argparse.Namespace) -> None:
 def _one_line(error: Exception) -> str:
     if isinstance(error, DBAPIError):
         return f"the database says: {' '.join(str(error.orig).split())}"
+    if isinstance(error, Invalid):
+        return "; ".join(text for texts in error.errors.values() for text in texts)
     return str(error)

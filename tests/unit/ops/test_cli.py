@@ -1,12 +1,17 @@
 """Claims about the command ``ctfplatform``: what it prints, where, and with which status it ends."""
 
+import getpass
+import io
+import sys
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from sqlalchemy import create_engine, select
 
-from ctfd_twisted.accounts.tables import tokens
+from ctfd_twisted.accounts.passwords import verify
+from ctfd_twisted.accounts.tables import tokens, users
+from ctfd_twisted.competition.store import read_competition
 from ctfd_twisted.ops.cli import main
 from ctfd_twisted.testing.builders import a_user
 
@@ -100,3 +105,62 @@ def test_a_token_of_nobody_or_of_two_is_refused(shell: Shell) -> None:
         a_user(conn, name="bob")
     engine.dispose()
     assert "several users are called 'bob'" in refused(shell.run("token", "bob"))
+
+
+ADMIN = ("--name", "Evening CTF", "--admin-name", "root", "--admin-email", "root@example.org")
+
+
+def test_setup_makes_the_competition_and_its_administrator(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "password").write_text("gehéim \nnot this\n")
+    status, out, err = shell.run(
+        "setup", *ADMIN, "--mode", "teams", "--admin-password-file", str(tmp_path / "password")
+    )
+    assert (status, err) == (0, "")
+    assert "Evening CTF is set up; root is its administrator" in out
+    engine = create_engine(shell.database)
+    with engine.connect() as conn:
+        competition = read_competition(conn)
+        assert (competition.is_set_up, competition.name, competition.teams) == (True, "Evening CTF", True)
+        admin = conn.execute(select(users)).one()
+        assert (admin.name, admin.email, admin.type) == ("root", "root@example.org", "admin")
+        assert verify("gehéim", admin.password)
+    engine.dispose()
+    again = shell.run("setup", *ADMIN, "--admin-password-file", str(tmp_path / "password"))
+    assert "ctfplatform setup: The competition is already set up" in refused(again)
+
+
+def test_setup_reads_the_password_from_standard_input(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("geheim\n"))
+    assert shell.run("setup", *ADMIN, "--admin-password-file", "-")[0] == 0
+    assert shell.run("token", "root")[0] == 0
+
+
+class Terminal(io.StringIO):
+    """A standard input at which somebody sits."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_setup_asks_for_the_password_twice(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = iter(["one", "two", "same", "same"])
+    monkeypatch.setattr(sys, "stdin", Terminal())
+    monkeypatch.setattr(getpass, "getpass", lambda _: next(answers))
+    assert "the two passwords differ" in refused(shell.run("setup", *ADMIN))
+    assert shell.run("setup", *ADMIN)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "--admin-password-file is needed where nobody can be asked"),
+        (["--admin-password-file", "/nowhere"], "No such file"),
+        (["--admin-email", "nobody", "--admin-password-file", "-"], "Please enter a valid email address"),
+        (["--mode", "solo", "--admin-password-file", "-"], "argument --mode: invalid choice: 'solo'"),
+    ],
+)
+def test_a_wrong_setup_is_refused(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, arguments: list[str], said: str
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("geheim\n"))
+    assert said in refused(shell.run("setup", *ADMIN, *arguments))
