@@ -39,6 +39,10 @@ from ctfd_twisted.settings.options import Options
 from ctfd_twisted.web.assets_store import load_assets
 from ctfd_twisted.web.handlers import page_handlers
 from ctfd_twisted.web.pages import Pages
+from ctfd_twisted.webhooks.client import WebhookClient
+from ctfd_twisted.webhooks.dispatcher import Dispatcher
+from ctfd_twisted.webhooks.handlers import webhook_handlers
+from ctfd_twisted.webhooks.reach import Network, Reach
 
 __all__ = ("Options", "Platform", "makeService", "make_platform")
 
@@ -54,8 +58,13 @@ class Platform(msgspec.Struct, frozen=True):
     services: Sequence[IService]
 
 
-def make_platform(settings: Settings, clock: IReactorTime, db: Database, hash_in: Start) -> Platform:
-    """Put the platform together over *db*; nothing is read or started yet."""
+def make_platform(
+    settings: Settings, clock: IReactorTime, db: Database, hash_in: Start, webhook_reach: Reach
+) -> Platform:
+    """Put the platform together over *db*; nothing is read or started yet.
+
+    *webhook_reach* is how webhooks get out.
+    """
     bus = db.bus
 
     def now() -> datetime:
@@ -86,9 +95,13 @@ def make_platform(settings: Settings, clock: IReactorTime, db: Database, hash_in
     )
     custom_pages, page_routes = page_handlers(db, pages, assets, public_pages)
     accounts = account_handlers(db, pages, hasher, keys, settings.preset_admin)
-    apis = [*accounts, *page_routes]
+    webhooks = WebhookClient(clock, webhook_reach, settings.webhook_header_prefix)
+    apis = [*accounts, *webhook_handlers(clock, db, webhooks), *page_routes]
     site = PlatformSite(pipeline, apis, custom_pages.fallback)
-    return Platform(site.resource(), pipeline, [tracker])
+    services: list[IService] = [tracker]
+    if "webhooks" in settings.roles:
+        services.append(Dispatcher(clock, db, webhooks, db.engines.node))
+    return Platform(site.resource(), pipeline, services)
 
 
 def makeService(options: Options) -> IService:
@@ -110,7 +123,7 @@ def make_node(settings: Settings, reactor: Any) -> Node:
     bus = Bus()
     call = reactor.callFromThread
     db = Database(engines, bus, write=start_in(writing, call), read=start_in(reading, call))
-    platform = make_platform(settings, reactor, db, start_in(hashing, call))
+    platform = make_platform(settings, reactor, db, start_in(hashing, call), Network(reactor))
     door = FrontDoor(db)
     services = [*platform.services]
     if not sqlite:

@@ -31,6 +31,7 @@ from ctfd_twisted.db.writes import insert_row
 from ctfd_twisted.schema import metadata
 from ctfd_twisted.service import make_platform
 from ctfd_twisted.settings import Settings
+from ctfd_twisted.testing.webhooks import MemoryReach
 
 T = TypeVar("T")
 
@@ -199,7 +200,9 @@ class MemoryPlatform:
         self.bus = Bus()
         self.db = Database(open_engines("sqlite://"), self.bus, write=start_inline, read=start_inline)
         metadata.create_all(self.db.engines.write_engine)
-        self.platform = make_platform(self.settings, self.clock, self.db, start_inline)
+        #: Who answers webhooks; nobody, until a test says so.
+        self.webhook_reach = MemoryReach()
+        self.platform = make_platform(self.settings, self.clock, self.db, start_inline, self.webhook_reach)
         self.treq = StubTreq(self.platform.resource)
 
     def close(self) -> None:
