@@ -91,8 +91,8 @@ class DeliveryApi:
         """The log after a number, without gaps: how a receiver that was away catches up."""
         after = call.query(Since).after
         last, found = await self._db.read(deliveries.events_after, min(after, _LAST))
-        shown = [{**shown(event), "body": msgspec.Raw(event.body)} for event in found]
-        return ok(shown, meta={"last": last, "more": bool(found) and found[-1].seq < last})
+        log = [{**shown(event), "body": msgspec.Raw(event.body)} for event in found]
+        return ok(log, meta={"last": last, "more": bool(found) and found[-1].seq < last})
 
     @routes.get("/api/v1/webhooks/secret", ADMIN)
     async def secret(self, call: Call) -> Answer:
