@@ -32,6 +32,11 @@ from ctfd_twisted.http.call import Front
 from ctfd_twisted.http.cookies import Cookies
 from ctfd_twisted.http.pipeline import Pipeline
 from ctfd_twisted.http.site import PlatformSite, make_site, mounted
+from ctfd_twisted.mail.api import MailApi
+from ctfd_twisted.mail.dispatcher import MailDispatcher
+from ctfd_twisted.mail.post import Post
+from ctfd_twisted.mail.postman import Postman
+from ctfd_twisted.mail.sealing import Sealer
 from ctfd_twisted.ops.health import FrontDoor
 from ctfd_twisted.ops.node import Node, Parts
 from ctfd_twisted.settings import Settings
@@ -94,13 +99,17 @@ def make_platform(
         password_change=lambda _: None,
     )
     custom_pages, page_routes = page_handlers(db, pages, assets, public_pages)
-    accounts = account_handlers(db, pages, hasher, keys, settings.preset_admin)
+    sealer, postman = Sealer(keys.mail_key()), Postman(clock)
+    post = Post(sealer, settings.mail)
+    accounts = account_handlers(db, pages, hasher, keys, post, settings.preset_admin)
     webhooks = WebhookClient(clock, webhook_reach, settings.webhook_header_prefix)
-    apis = [*accounts, *webhook_handlers(clock, db, webhooks), *page_routes]
+    apis = [*accounts, MailApi(db, postman, settings.mail), *webhook_handlers(clock, db, webhooks), *page_routes]
     site = PlatformSite(pipeline, apis, custom_pages.fallback)
     services: list[IService] = [tracker]
     if "webhooks" in settings.roles:
         services.append(Dispatcher(clock, db, webhooks, db.engines.node))
+    if "mail" in settings.roles:
+        services.append(MailDispatcher(db, clock, postman, sealer, settings.mail))
     return Platform(site.resource(), pipeline, services)
 
 

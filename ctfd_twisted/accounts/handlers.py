@@ -19,11 +19,12 @@ from ctfd_twisted.accounts.tokens_api import TokensApi
 from ctfd_twisted.accounts.users_api import UsersApi
 from ctfd_twisted.db.database import Database
 from ctfd_twisted.http.site import HasRoutes
+from ctfd_twisted.mail.post import Post
 from ctfd_twisted.settings import PresetAdmin
 
 
 def account_handlers(
-    db: Database, pages: Renderer, hasher: Hasher, keys: Keys, preset: PresetAdmin | None = None
+    db: Database, pages: Renderer, hasher: Hasher, keys: Keys, post: Post, preset: PresetAdmin | None = None
 ) -> list[HasRoutes]:
     """Every class of routes about users, teams, tokens and brackets, and the forms that lead to them."""
     passwords = Passwords(hasher, keys)
@@ -31,10 +32,10 @@ def account_handlers(
     return [
         SetupPage(db, pages, hasher, keys),
         SignInPages(db, pages, hasher, keys, preset),
-        RegisterPage(db, pages, hasher, keys),
+        RegisterPage(db, pages, hasher, keys, post),
         TeamPages(db, pages, hasher, keys),
         MeApi(db, passwords, boards),
-        UsersApi(db, passwords, boards),
+        UsersApi(db, passwords, boards, post),
         OwnTeamApi(db, passwords, boards, keys),
         TeamsApi(db, passwords, boards, keys),
         TokensApi(db),

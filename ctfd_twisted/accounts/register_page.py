@@ -21,6 +21,7 @@ from ctfd_twisted.http.answers import Answer, redirect
 from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.gates import ANYONE
 from ctfd_twisted.http.routes import Routes
+from ctfd_twisted.mail.post import Post
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -37,11 +38,12 @@ class RegisterPage:
     routes = Routes()
     log = Logger("registrations")
 
-    def __init__(self, db: Database, pages: Renderer, hasher: Hasher, keys: Keys) -> None:
+    def __init__(self, db: Database, pages: Renderer, hasher: Hasher, keys: Keys, post: Post) -> None:
         self._db = db
         self._pages = pages
         self._hasher = hasher
         self._keys = keys
+        self._post = post
 
     @routes.get("/register", ANYONE)
     async def register_form(self, call: Call) -> Answer:
@@ -62,8 +64,9 @@ class RegisterPage:
             return self._page(call, wanted, form)
         hashed = await self._hasher.make(form.password)
         entrance = entrance_of(call, self._keys, hashed)
+        letter = self._post.write(call.competition, "successful_registration", form.email, call.absolute_url("/"))
         try:
-            await self._db.run(register, call.now, call.competition, form, hashed, entrance)
+            await self._db.run(register, call.now, call.competition, form, hashed, entrance, letter)
         except Invalid as refused:
             return self._page(call, wanted, form, errors=refused.errors[""])
         call.start_session(entrance.sid)

@@ -30,6 +30,7 @@ from ctfd_twisted.accounts.tables import brackets, teams, users
 from ctfd_twisted.competition.rules import Competition
 from ctfd_twisted.db.writes import locked
 from ctfd_twisted.errors import Forbidden, Invalid
+from ctfd_twisted.mail.store import SealedLetter, enqueue
 
 NAME_IS_TAKEN: Final = "That user name is already taken"
 NAME_IS_EMAIL: Final = "Your user name cannot be an email address"
@@ -117,9 +118,15 @@ def valid_email(email: str) -> bool:
 
 
 def register(
-    conn: Connection, now: datetime, competition: Competition, form: NewUser, password_hash: str, entrance: Entrance
+    conn: Connection,
+    now: datetime,
+    competition: Competition,
+    form: NewUser,
+    password_hash: str,
+    entrance: Entrance,
+    letter: SealedLetter | None = None,
 ) -> int:
-    """Store a new user with their answers, sign them in, and return their id.
+    """Store a new user with their answers, sign them in, owe them the *letter*, and return their id.
 
     Raises ``Forbidden`` where the competition is full and ``Invalid`` with all problems in the general slot.
     """
@@ -131,6 +138,8 @@ def register(
     user_id = insert_user(conn, now, **_profile(form), email=form.email, password=password_hash)
     store_answers(conn, "user", user_id, _answers(defined_fields(conn, "user"), form))
     open_session(conn, now, user_id, entrance)
+    if letter is not None:
+        enqueue(conn, now, letter)
     tell_user_created(conn, now, user_id)
     return user_id
 

@@ -32,6 +32,7 @@ from ctfd_twisted.competition.rules import Competition
 from ctfd_twisted.db.notices import touch
 from ctfd_twisted.db.writes import locked
 from ctfd_twisted.errors import Invalid, NotFound
+from ctfd_twisted.mail.store import SealedLetter, enqueue
 from ctfd_twisted.scoring.store import recompute_values
 
 TAKEN: Final = "User name has already been taken"
@@ -42,8 +43,14 @@ _ADMINS: Final = (*_OWN, "type", "secret", "verified", "hidden", "banned", "chan
 _FLAGS: Final = frozenset({"verified", "hidden", "banned", "change_password"})
 
 
-def create_user(conn: Connection, now: datetime, sent: Sent[UserBody], password: NewPassword) -> UserRecord:
-    """Store a user as an administrator describes them and return the record.
+def create_user(
+    conn: Connection,
+    now: datetime,
+    sent: Sent[UserBody],
+    password: NewPassword,
+    letter: SealedLetter | None = None,
+) -> UserRecord:
+    """Store a user as an administrator describes them, owe them the *letter*, and return the record.
 
     Raises ``Invalid`` with the first of bracket, e-mail, fields and name that breaks a rule, else with all faults of
     form; ``NotFound`` for an unknown custom field.
@@ -53,6 +60,8 @@ def create_user(conn: Connection, now: datetime, sent: Sent[UserBody], password:
     check_form(sent, user_faults(sent.body), required=("name", "password"))
     user_id = insert_user(conn, now, **_columns(sent.body, _ADMINS), password=password.hashed)
     store_answers(conn, "user", user_id, answers)
+    if letter is not None:
+        enqueue(conn, now, letter)
     tell_user_created(conn, now, user_id)
     return show_user(conn, user_id, everyone=True)
 

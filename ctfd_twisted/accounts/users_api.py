@@ -23,6 +23,8 @@ from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.gates import ACCOUNTS_VISIBLE, ADMIN, SCORES_VISIBLE
 from ctfd_twisted.http.pagination import asked_page
 from ctfd_twisted.http.routes import Routes
+from ctfd_twisted.mail.post import Post
+from ctfd_twisted.mail.store import SealedLetter
 
 
 class AccountQuery(msgspec.Struct, frozen=True):
@@ -49,8 +51,9 @@ class UsersApi:
 
     routes = Routes()
 
-    def __init__(self, db: Database, passwords: Passwords, boards: Boards) -> None:
+    def __init__(self, db: Database, passwords: Passwords, boards: Boards, post: Post) -> None:
         self._db = db
+        self._post = post
         self._passwords = passwords
         self._boards = boards
 
@@ -64,10 +67,11 @@ class UsersApi:
 
     @routes.post("/api/v1/users", ADMIN)
     async def create_user(self, call: Call) -> Answer:
-        """Create a user."""
+        """Create a user; with ``?notify=`` they are told their name and password by mail."""
         sent = read_sent(call, UserBody)
         password = await self._passwords.of_admin(sent.body)
-        return ok(user_view(await self._db.run(users.create_user, call.now, sent, password), "admin"))
+        letter = self._credentials(call, sent.body) if call.argument("notify") else None
+        return ok(user_view(await self._db.run(users.create_user, call.now, sent, password, letter), "admin"))
 
     @routes.get("/api/v1/users/<int:user_id>", ACCOUNTS_VISIBLE)
     async def show_user(self, call: Call, user_id: int) -> Answer:
@@ -108,6 +112,12 @@ class UsersApi:
         found = await self._db.read(list_user_awards, call.competition, Asker(call.player, call.now), user_id)
         shown = [award_view(award, requirements=call.is_admin, type=False) for award in found]
         return ok(shown, meta={"count": len(found)})
+
+    def _credentials(self, call: Call, body: UserBody) -> SealedLetter | None:
+        if not (body.name and body.email and body.password):
+            return None
+        account = {"name": body.name, "password": body.password}
+        return self._post.write(call.competition, "user_creation", body.email, call.absolute_url("/"), account)
 
     async def _deeds(self, call: Call, user_id: int, type: str) -> Answer:
         asker = Asker(call.player, call.now)

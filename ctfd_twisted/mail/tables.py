@@ -7,8 +7,8 @@ from sqlalchemy import Column, Integer, LargeBinary, String, Table, Text
 from ctfd_twisted.db.metadata import metadata
 from ctfd_twisted.db.types import UTCDateTime
 
-# ``body`` is sealed with a key derived from the secret key: a mail may hold a password or a link that opens an account, and a
-# copy of the database must not. A delivered mail's row is deleted; one given up after the last attempt has no next attempt.
+# ``body`` is sealed with a key derived from the secret key: a mail may hold a password or a link that opens an account,
+# and a copy of the database must not. A delivered mail's row is deleted; one that was given up has no next attempt.
 outbox = Table(
     "ctfp_mail",
     metadata,
