@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
@@ -20,6 +20,8 @@ from ctfd_twisted.accounts.handlers import account_handlers
 from ctfd_twisted.accounts.hasher import Hasher
 from ctfd_twisted.accounts.keys import Keys
 from ctfd_twisted.accounts.tracker import AddressTracker
+from ctfd_twisted.challenges.handlers import challenge_handlers
+from ctfd_twisted.challenges.reader import ChallengeReader
 from ctfd_twisted.competition.store import read_competition
 from ctfd_twisted.content.public_pages import read_public_pages
 from ctfd_twisted.db.database import Database, Start
@@ -28,7 +30,7 @@ from ctfd_twisted.db.listener import Listener
 from ctfd_twisted.db.notices import Bus
 from ctfd_twisted.db.snapshot import Snapshot
 from ctfd_twisted.db.threads import start_in
-from ctfd_twisted.http.call import Front
+from ctfd_twisted.http.call import Call, Front
 from ctfd_twisted.http.cookies import Cookies
 from ctfd_twisted.http.pipeline import Pipeline
 from ctfd_twisted.http.site import PlatformSite, make_site, mounted
@@ -39,9 +41,11 @@ from ctfd_twisted.mail.postman import Postman
 from ctfd_twisted.mail.sealing import Sealer
 from ctfd_twisted.ops.health import FrontDoor
 from ctfd_twisted.ops.node import Node, Parts
+from ctfd_twisted.scoring.api import scoring_handlers
 from ctfd_twisted.settings import Settings
 from ctfd_twisted.settings.options import Options
 from ctfd_twisted.web.assets_store import load_assets
+from ctfd_twisted.web.challenge_view import opened_challenge
 from ctfd_twisted.web.handlers import page_handlers
 from ctfd_twisted.web.pages import Pages
 from ctfd_twisted.webhooks.client import WebhookClient
@@ -102,8 +106,27 @@ def make_platform(
     sealer, postman = Sealer(keys.mail_key()), Postman(clock)
     post = Post(sealer, settings.mail)
     accounts = account_handlers(db, pages, hasher, keys, post, settings.preset_admin)
+
+    def window(call: Call, shown: Mapping[str, Any]) -> str:
+        opened = opened_challenge(shown, call.competition)
+        moment = int(call.now.timestamp())
+        return pages.fragment(call, "parts/challenge.html", opened=opened, result=None, now=moment).body.decode()
+
+    async def remove_files(_locations: Sequence[str]) -> None:
+        """Nothing is uploaded yet, so there is nothing to remove."""
+
+    challenges = challenge_handlers(
+        db, ChallengeReader(db, bus), sign=keys.sign, render_view=window, remove_files=remove_files
+    )
     webhooks = WebhookClient(clock, webhook_reach, settings.webhook_header_prefix)
-    apis = [*accounts, MailApi(db, postman, settings.mail), *webhook_handlers(clock, db, webhooks), *page_routes]
+    apis = [
+        *accounts,
+        *challenges,
+        *scoring_handlers(db),
+        MailApi(db, postman, settings.mail),
+        *webhook_handlers(clock, db, webhooks),
+        *page_routes,
+    ]
     site = PlatformSite(pipeline, apis, custom_pages.fallback)
     services: list[IService] = [tracker]
     if "webhooks" in settings.roles:

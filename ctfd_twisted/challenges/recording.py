@@ -53,7 +53,8 @@ def _row(now: datetime, account: Account, new: NewAttempt, answer: str, kind: st
         "user_id": account.user_id,
         "team_id": account.team_id,
         "ip": new.address,
-        "provided": answer,
+        # PostgreSQL has no text with a NUL in it.
+        "provided": answer.replace("\x00", "\N{REPLACEMENT CHARACTER}"),
         "type": kind,
         "date": now,
     }

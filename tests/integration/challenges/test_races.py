@@ -62,9 +62,7 @@ def sent(url: str, answers: Iterable[tuple[int, int, str]]) -> Counter[str]:
     """How often each status came back, when *answers* are sent by several processes at the same time."""
     lines = [f"{user} {challenge} {text}" for user, challenge, text in answers]
     senders = [
-        subprocess.Popen(  # noqa: S603 - our own interpreter
-            [sys.executable, "-c", SENDER, url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
+        subprocess.Popen([sys.executable, "-c", SENDER, url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         for _ in range(PROCESSES)
     ]
     for sender in senders:

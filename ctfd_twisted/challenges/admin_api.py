@@ -1,0 +1,104 @@
+"""What administrators do with challenges."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from ctfd_twisted.challenges import parts, store
+from ctfd_twisted.challenges.forms import form_html
+from ctfd_twisted.challenges.ids import row_id
+from ctfd_twisted.challenges.registry import challenge_types
+from ctfd_twisted.db.database import Database
+from ctfd_twisted.errors import NotFound
+from ctfd_twisted.http.answers import Answer, done, ok
+from ctfd_twisted.http.call import Call
+from ctfd_twisted.http.gates import ADMIN
+from ctfd_twisted.http.routes import Routes
+
+#: Removes the stored content at these locations.
+RemoveFiles = Callable[[Sequence[str]], Awaitable[None]]
+
+_ONE = "/api/v1/challenges/<challenge_id>"
+
+
+class ChallengesAdminApi:
+    """The administrators' side of ``/api/v1/challenges``."""
+
+    routes = Routes()
+
+    def __init__(self, db: Database, remove_files: RemoveFiles) -> None:
+        self._db = db
+        self._remove_files = remove_files
+
+    @routes.get("/api/v1/challenges/types", ADMIN)
+    def list_types(self, call: Call) -> Answer:
+        """Every kind of challenge, each with the form that asks for its own settings."""
+        del call
+        return ok({
+            kind.id: {
+                "id": kind.id,
+                "name": kind.name,
+                "templates": dict(kind.templates),
+                "scripts": dict(kind.scripts),
+                "create": form_html(kind.form_fields),
+            }
+            for kind in challenge_types().values()
+        })  # fmt: skip
+
+    @routes.post("/api/v1/challenges", ADMIN)
+    async def create(self, call: Call) -> Answer:
+        """Make a challenge."""
+        return ok(await self._db.run(store.create_challenge, call.now, call.body_object()))
+
+    @routes.patch(_ONE, ADMIN)
+    async def update(self, call: Call, challenge_id: str) -> Answer:
+        """Change what the body names."""
+        number = row_id(challenge_id)
+        return ok(await self._db.run(store.update_challenge, call.now, number, call.body_object()))
+
+    @routes.delete(_ONE, ADMIN)
+    async def delete(self, call: Call, challenge_id: str) -> Answer:
+        """Remove a challenge, then the content of its files."""
+        del call
+        await self._remove_files(await self._db.run(store.delete_challenge, row_id(challenge_id)))
+        return done()
+
+    @routes.get(f"{_ONE}/requirements", ADMIN)
+    async def show_requirements(self, call: Call, challenge_id: str) -> Answer:
+        """The stored requirements, or null."""
+        del call
+        return ok(await self._db.read(store.read_requirements, row_id(challenge_id)))
+
+    @routes.get(f"{_ONE}/flags", ADMIN)
+    async def list_flags(self, call: Call, challenge_id: str) -> Answer:
+        """Its flags."""
+        return await self._part(call, challenge_id, parts.list_flags)
+
+    @routes.get(f"{_ONE}/tags", ADMIN)
+    async def list_tags(self, call: Call, challenge_id: str) -> Answer:
+        """Its tags."""
+        return await self._part(call, challenge_id, parts.list_tags)
+
+    @routes.get(f"{_ONE}/files", ADMIN)
+    async def list_files(self, call: Call, challenge_id: str) -> Answer:
+        """Its files."""
+        return await self._part(call, challenge_id, parts.list_files)
+
+    @routes.get(f"{_ONE}/hints", ADMIN)
+    async def list_hints(self, call: Call, challenge_id: str) -> Answer:
+        """Its hints."""
+        return await self._part(call, challenge_id, parts.list_hints)
+
+    @routes.get(f"{_ONE}/topics", ADMIN)
+    async def list_topics(self, call: Call, challenge_id: str) -> Answer:
+        """Its topics."""
+        return await self._part(call, challenge_id, parts.list_topics)
+
+    async def _part(self, call: Call, challenge_id: str, listed: Callable[..., list[dict[str, Any]]]) -> Answer:
+        del call
+        try:
+            number = row_id(challenge_id)
+        except NotFound:
+            return ok([])
+        return ok(await self._db.read(listed, number))

@@ -1,0 +1,197 @@
+"""What everybody may ask about challenges: the list, one of them, who solved it, its solution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final
+from urllib.parse import quote
+
+from ctfd_twisted.challenges.attempts import not_installed
+from ctfd_twisted.challenges.catalogue import Catalogue, Entry, File
+from ctfd_twisted.challenges.detail import Glance, shown_challenge, solution_state, visible_solution
+from ctfd_twisted.challenges.listing import ListFilter, Listing, placeholder
+from ctfd_twisted.challenges.opened import record_opened
+from ctfd_twisted.challenges.reader import ChallengeReader, Memo, View, require_account
+from ctfd_twisted.challenges.registry import challenge_types
+from ctfd_twisted.challenges.rules import Reach
+from ctfd_twisted.challenges.solvers import TOPICS as SOLVERS_TOPICS
+from ctfd_twisted.challenges.solvers import Solvers, read_solvers
+from ctfd_twisted.db.database import Database
+from ctfd_twisted.db.notices import Bus
+from ctfd_twisted.db.snapshot import KeyedSnapshots
+from ctfd_twisted.errors import Forbidden, NotFound
+from ctfd_twisted.http.answers import Answer, json_answer, ok
+from ctfd_twisted.http.call import Call
+from ctfd_twisted.http.gates import (
+    ACCOUNTS_VISIBLE,
+    AUTHED,
+    CHALLENGES_VISIBLE,
+    DURING_EVENT,
+    SCORES_VISIBLE,
+    VERIFIED,
+)
+from ctfd_twisted.http.routes import Routes
+
+#: Draws the challenge's window out of the rest of the detail. What it draws is kept for the caller's session until
+#: something of the detail changes.
+RenderView = Callable[[Call, Mapping[str, Any]], str]
+#: Signs a payload at an instant.
+Sign = Callable[[datetime, object], str]
+
+#: A detail is answered from memory for so long; the links to files in it are good for an hour.
+_FRESH: Final = timedelta(minutes=30)
+
+_OPEN: Final = (CHALLENGES_VISIBLE, DURING_EVENT, VERIFIED)
+
+
+class ChallengesApi:
+    """The players' side of ``/api/v1/challenges``."""
+
+    routes = Routes()
+
+    def __init__(self, db: Database, bus: Bus, reader: ChallengeReader, sign: Sign, render_view: RenderView) -> None:
+        self._db = db
+        self._reader = reader
+        self._sign = sign
+        self._render_view = render_view
+        self._solvers = KeyedSnapshots(db, bus, read_solvers, SOLVERS_TOPICS, limit=2_000)
+        self._listings: dict[tuple[bool, bool], tuple[Catalogue, Listing]] = {}
+        self._lists: Memo[Answer] = Memo()
+        self._details: Memo[Answer] = Memo()
+
+    # The list
+
+    @routes.get("/api/v1/challenges", *_OPEN)
+    def list_challenges(self, call: Call) -> Any:
+        """Every challenge that the caller may see."""
+        require_account(call)
+        wanted = call.query(ListFilter) if call.arguments else ListFilter()
+        view = self._reader.ready(call)
+        return self._list_later(call, wanted) if view is None else self._list(call, view, wanted)
+
+    async def _list_later(self, call: Call, wanted: ListFilter) -> Answer:
+        return self._list(call, await self._reader.get(call), wanted)
+
+    def _list(self, call: Call, view: View, wanted: ListFilter) -> Answer:
+        everything = view.is_admin and call.argument("view") == "admin"
+        counts = call.sees_scores and call.sees_accounts
+        listing = self._listing(view.catalogue, counts=counts, everything=everything)
+        if not wanted.is_empty:
+            return Answer(listing.body(view.viewer, call.now, wanted))
+        key = (None if call.player is None else call.player.id, counts, everything)
+        basis = (listing, view.own, view.viewer.modules)
+        kept = self._lists.get(key, basis, call.now)
+        if kept is not None:
+            return kept
+        answer = Answer(listing.body(view.viewer, call.now))
+        return self._lists.put(key, basis, view.catalogue.next_release(call.now), answer)
+
+    def _listing(self, catalogue: Catalogue, *, counts: bool, everything: bool) -> Listing:
+        made_of, listing = self._listings.get((counts, everything), (None, None))
+        if made_of is not catalogue or listing is None:
+            listing = Listing(catalogue, counts=counts, everything=everything)
+            self._listings[counts, everything] = (catalogue, listing)
+        return listing
+
+    # One challenge
+
+    @routes.get("/api/v1/challenges/<challenge_id>", *_OPEN)
+    def show_challenge(self, call: Call, challenge_id: str) -> Any:
+        """One challenge; a placeholder while its prerequisites are missing and it may be known."""
+        view = self._reader.ready(call)
+        return self._show_later(call, challenge_id) if view is None else self._show(call, view, challenge_id)
+
+    async def _show_later(self, call: Call, challenge_id: str) -> Answer:
+        answer = self._show(call, await self._reader.get(call), challenge_id)
+        return answer if isinstance(answer, Answer) else await answer
+
+    def _show(self, call: Call, view: View, challenge_id: str) -> Any:
+        entry = view.find(challenge_id)
+        reached = view.reach(entry)
+        if reached is Reach.LOCKED or not reached.accessible:
+            raise NotFound
+        if not entry.installed:
+            return json_answer({"message": not_installed(entry.type)}, 500)
+        if reached is Reach.UNMET:
+            raise Forbidden
+        require_account(call)
+        if reached is not Reach.OPEN:
+            return ok({**placeholder(entry, reached), "logic": None, "solution_id": None})
+        first_look = call.player is not None and not call.is_admin and entry.id not in view.own.opened
+        if first_look or challenge_types()[entry.type].adds_detail:
+            return self._detail_later(call, view, entry, first_look=first_look)
+        return self._detail(call, view, entry)
+
+    def _detail(self, call: Call, view: View, entry: Entry) -> Answer:
+        counts = call.sees_scores and call.sees_accounts
+        player = call.player
+        # A window may hold the session's nonce, so it is kept for this session alone.
+        key = (call.sid, entry.id, None if player is None else (player.id, player.team_id), call.is_admin, counts)
+        basis = (call.competition, view.own, entry)
+        kept = self._details.get(key, basis, call.now)
+        if kept is not None:
+            return kept
+        answer = self._drawn(call, view, entry, {})
+        if call.sid != key[0]:
+            return answer
+        return self._details.put(key, basis, self._good_until(call, view, entry), answer)
+
+    async def _detail_later(self, call: Call, view: View, entry: Entry, *, first_look: bool) -> Answer:
+        if first_look and call.player is not None:
+            await self._db.run(record_opened, call.now, call.player.id, entry.id, call.address)
+        kind = challenge_types()[entry.type]
+        if not kind.adds_detail:
+            return self._drawn(call, view, entry, {})
+        added = await self._db.read(kind.player_detail, call.now, call.competition, call.player, entry.id)
+        return self._drawn(call, view, entry, added)
+
+    def _drawn(self, call: Call, view: View, entry: Entry, added: Mapping[str, Any]) -> Answer:
+        glance = Glance(view.own, view.is_admin, call.sees_scores and call.sees_accounts, call.now)
+        shown = {**shown_challenge(entry, call.competition, glance, lambda file: self._file_url(call, file)), **added}
+        return ok({**shown, "view": self._render_view(call, shown)})
+
+    def _file_url(self, call: Call, file: File) -> str:
+        url = call.url(f"/files/{quote(file.location)}")
+        player = call.player
+        if player is None:
+            return url
+        token = self._sign(call.now, {"user_id": player.id, "team_id": player.team_id, "file_id": file.id})
+        return f"{url}?token={token}"
+
+    def _good_until(self, call: Call, view: View, entry: Entry) -> datetime:
+        """When the detail looks different though nothing was written: hints open at the end, attempts are forgotten."""
+        instants = [call.now + _FRESH, call.competition.next_boundary(call.now)]
+        if view.own.window is not None:
+            window = timedelta(seconds=view.own.window)
+            instants += [instant + window for instant in view.own.instants.get(entry.id, ())]
+        return min(instant for instant in instants if instant is not None and instant > call.now)
+
+    # What hangs on it
+
+    @routes.get(
+        "/api/v1/challenges/<challenge_id>/solves",
+        CHALLENGES_VISIBLE,
+        ACCOUNTS_VISIBLE,
+        SCORES_VISIBLE,
+        DURING_EVENT,
+        VERIFIED,
+    )
+    async def list_solves(self, call: Call, challenge_id: str) -> Answer:
+        """Who has solved it; administrators see past the freeze, unless they look with ``preview``."""
+        view = self._reader.ready(call) or await self._reader.get(call)
+        entry = view.accessible(challenge_id)
+        wanted = Solvers(entry.id, not call.is_admin or bool(call.argument("preview")), call.url(""))
+        body = self._solvers.ready(wanted) or await self._solvers.get(wanted)
+        return Answer(body)
+
+    @routes.get("/api/v1/challenges/<challenge_id>/solution", CHALLENGES_VISIBLE, DURING_EVENT, AUTHED, VERIFIED)
+    async def show_solution(self, call: Call, challenge_id: str) -> Answer:
+        """The id of its solution, where the caller may ask for that, and its state."""
+        view = self._reader.ready(call) or await self._reader.get(call)
+        entry = view.accessible(challenge_id)
+        solved = entry.id in view.own.solved
+        return ok({
+            "id": visible_solution(entry.solution, solved=solved),
+            "state": solution_state(entry.solution),
+        })  # fmt: skip

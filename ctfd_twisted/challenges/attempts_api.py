@@ -1,0 +1,61 @@
+"""``POST /api/v1/challenges/attempt``: an answer comes in."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ctfd_twisted.challenges.attempts import Outcome, attempt, preview
+from ctfd_twisted.challenges.recording import NewAttempt
+from ctfd_twisted.db.database import Database
+from ctfd_twisted.errors import Invalid, Malformed, NotFound
+from ctfd_twisted.http.answers import Answer, json_answer
+from ctfd_twisted.http.call import Call
+from ctfd_twisted.http.gates import CHALLENGES_VISIBLE, DURING_EVENT, VERIFIED
+from ctfd_twisted.http.routes import Routes
+
+#: The longest answer, in characters: what CTFd's column holds.
+LONGEST: Final = 65_535
+
+#: To somebody who is not signed in where challenges are public. Clients know it by its lack of a message.
+_SIGN_IN: Final = json_answer({"success": True, "data": {"status": "authentication_required"}}, 403)
+
+
+class AttemptsApi:
+    """Answers to challenges."""
+
+    routes = Routes()
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    @routes.post("/api/v1/challenges/attempt", CHALLENGES_VISIBLE, DURING_EVENT, VERIFIED)
+    async def answer(self, call: Call) -> Answer:
+        """Judge an answer; ``preview`` lets an administrator try the flags without leaving anything."""
+        player = call.player
+        if player is None:
+            return _SIGN_IN
+        body = call.body_object()
+        challenge_id = _number(body.get("challenge_id"))
+        submission = body.get("submission")
+        if not isinstance(submission, str):
+            raise Malformed("submission: expected a string")
+        if len(submission) > LONGEST:
+            raise Invalid(submission=[f"Longer than maximum length {LONGEST}."])
+        if player.is_admin and call.argument("preview"):
+            return _told(await self._db.read(preview, challenge_id, submission))
+        new = NewAttempt(player.id, player.is_admin, challenge_id, submission, call.address)
+        return _told(await self._db.run(attempt, call.now, new))
+
+
+def _told(outcome: Outcome) -> Answer:
+    data = {"status": outcome.status, "message": outcome.message}
+    return json_answer({"success": True, "data": data}, outcome.http_status)
+
+
+def _number(value: object) -> int:
+    """The id of a challenge as a client sends it: a number, or digits. What is neither is no challenge."""
+    if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit():
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 < value < 2**31:
+        raise NotFound
+    return value

@@ -1,0 +1,26 @@
+"""All handlers of challenges, for the one place where the platform is put together."""
+
+from __future__ import annotations
+
+from ctfd_twisted.challenges.admin_api import ChallengesAdminApi, RemoveFiles
+from ctfd_twisted.challenges.api import ChallengesApi, RenderView, Sign
+from ctfd_twisted.challenges.attempts_api import AttemptsApi
+from ctfd_twisted.challenges.flags_api import FlagsApi
+from ctfd_twisted.challenges.reader import ChallengeReader
+from ctfd_twisted.db.database import Database
+from ctfd_twisted.http.site import HasRoutes
+
+
+def challenge_handlers(
+    db: Database, reader: ChallengeReader, *, sign: Sign, render_view: RenderView, remove_files: RemoveFiles
+) -> list[HasRoutes]:
+    """Every class of routes about challenges, flags and attempts.
+
+    *reader* is shared with whoever else shows something of a challenge. *sign* is ``Keys.sign``.
+    """
+    return [
+        ChallengesApi(db, db.bus, reader, sign, render_view),
+        ChallengesAdminApi(db, remove_files),
+        AttemptsApi(db),
+        FlagsApi(db),
+    ]

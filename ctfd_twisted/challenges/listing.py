@@ -1,0 +1,150 @@
+"""The list of challenges as each caller sees it, put together from pieces of JSON that were encoded once. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from ctfd_twisted.challenges.catalogue import Catalogue, Entry, Numbers
+from ctfd_twisted.challenges.registry import challenge_types
+from ctfd_twisted.challenges.rules import SECRET_TEXT, Reach, Viewer, like, reach
+
+_encode = msgspec.json.Encoder().encode
+
+
+class ListFilter(msgspec.Struct, frozen=True):
+    """Which challenges are asked for; what a caller does not see of a challenge is never compared with anything."""
+
+    name: str | UnsetType = UNSET
+    max_attempts: int | UnsetType = UNSET
+    value: int | UnsetType = UNSET
+    category: str | UnsetType = UNSET
+    type: str | UnsetType = UNSET
+    state: str | UnsetType = UNSET
+    q: str | UnsetType = UNSET
+    field: Literal["name", "description", "category", "type", "state"] | UnsetType = UNSET
+
+    @property
+    def wanted(self) -> dict[str, Any]:
+        """The columns that must be equal to something."""
+        names = ("name", "max_attempts", "value", "category", "type", "state")
+        return {name: value for name in names if (value := getattr(self, name)) is not UNSET}
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether everything is asked for."""
+        return not self.wanted and (self.q is UNSET or self.field is UNSET)
+
+    def admits(self, shown: Mapping[str, Any]) -> bool:
+        """Whether a challenge of which *shown* is seen is among them."""
+        if any(name not in shown or shown[name] != value for name, value in self.wanted.items()):
+            return False
+        if isinstance(self.q, str) and isinstance(self.field, str):
+            return like(self.q, str(shown.get(self.field) or "")) if self.field in shown else False
+        return True
+
+
+class _Line(NamedTuple):
+    """One challenge with its pieces: ``full`` without and with "solved by me", ``closed`` by how it is anonymized."""
+
+    entry: Entry
+    order: tuple[bool, int, int, int]
+    full: tuple[bytes, bytes]
+    #: Visible to everybody at any time, so that nothing has to be asked.
+    plain: bool
+
+
+class Listing:
+    """The catalogue's challenges in order, encoded for callers who see the counts of solves or do not."""
+
+    def __init__(self, catalogue: Catalogue, *, counts: bool, everything: bool = False) -> None:
+        """With *everything*, as administrators see it: all challenges, at present values."""
+        self._catalogue = catalogue
+        self._everything = everything
+        lines = [self._line(entry, counts=counts) for entry in catalogue.entries.values() if entry.installed]
+        self._lines = sorted(lines, key=lambda line: line.order)
+
+    def _line(self, entry: Entry, *, counts: bool) -> _Line:
+        numbers = entry.live if self._everything else entry.public
+        without, with_ = (_encode(_full(entry, numbers, counts=counts, solved=solved)) for solved in (False, True))
+        gate = entry.gate
+        plain = self._everything or (
+            gate.state == "visible"
+            and gate.scheduled_at is None
+            and gate.module_id is None
+            and not gate.prerequisites & self._catalogue.entries.keys()
+        )
+        return _Line(entry, entry.order(numbers.value), (without, with_), plain)
+
+    def body(self, viewer: Viewer, now: datetime, wanted: ListFilter | None = None) -> bytes:
+        """The answer for *viewer* at *now*, in its envelope."""
+        pieces = self._pieces(viewer, now, (wanted.admits if wanted is not None else None))
+        return b'{"success":true,"data":[' + b",".join(pieces) + b"]}"
+
+    def _pieces(
+        self, viewer: Viewer, now: datetime, admits: Callable[[Mapping[str, Any]], bool] | None
+    ) -> Iterable[bytes]:
+        solved, existing = viewer.solved, self._catalogue.entries
+        chosen: list[tuple[tuple[bool, int, int, int], bytes]] = []
+        moved = False
+        for entry, order, full, plain in self._lines:
+            seen = Reach.OPEN if plain else reach(entry.gate, now, viewer, existing)
+            if not seen.exists or (admits is not None and not admits(self._shown(entry, seen))):
+                continue
+            if seen is Reach.OPEN:
+                chosen.append((order, full[entry.id in solved]))
+            elif seen is Reach.PREVIEW:
+                chosen.append((order, _encode(placeholder(entry, seen))))
+            else:
+                # It stands where a challenge of no value stands, since its place would tell its value.
+                chosen.append((entry.order(0), _encode(placeholder(entry, seen))))
+                moved = True
+        if moved:
+            chosen.sort()
+        return (piece for _, piece in chosen)
+
+    def _shown(self, entry: Entry, seen: Reach) -> Mapping[str, Any]:
+        if seen is not Reach.OPEN:
+            return {name: value for name, value in placeholder(entry, seen).items() if name != "type"}
+        numbers = entry.live if self._everything else entry.public
+        return {**entry.columns, "type": entry.type, "value": numbers.value}
+
+
+def _full(entry: Entry, numbers: Numbers, *, counts: bool, solved: bool) -> dict[str, Any]:
+    kind = challenge_types()[entry.type]
+    columns = entry.columns
+    return {
+        "id": entry.id,
+        "type": kind.id,
+        "name": columns["name"],
+        "value": numbers.value,
+        "position": columns["position"],
+        "solves": numbers.solves if counts else None,
+        "solved_by_me": solved,
+        "category": columns["category"],
+        "tags": [{"value": tag} for tag in entry.tags],
+        "template": kind.templates["view"],
+        "script": kind.scripts["view"],
+        "module_id": columns["module_id"],
+    }
+
+
+def placeholder(entry: Entry, seen: Reach) -> dict[str, Any]:
+    """What is shown of a challenge whose prerequisites are missing: ``seen`` is ``PREVIEW`` or ``PLACEHOLDER``."""
+    preview = seen is Reach.PREVIEW
+    return {
+        "id": entry.id,
+        "type": "hidden",
+        "name": entry.columns["name"] if preview else SECRET_TEXT,
+        "value": entry.public.value if preview else 0,
+        "solves": None,
+        "solved_by_me": False,
+        "category": entry.columns["category"] if preview else SECRET_TEXT,
+        "tags": [{"value": tag} for tag in entry.tags] if preview else [],
+        "template": "",
+        "script": "",
+    }

@@ -1,0 +1,50 @@
+"""What hangs on one challenge, as administrators list it; an unknown challenge has an empty list of everything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Connection, Row, select
+
+from ctfd_twisted.challenges.tables import challenge_topics, files, flags, hints, tags, topics
+
+
+def list_flags(conn: Connection, challenge_id: int) -> list[dict[str, Any]]:
+    """``[{id, challenge_id, challenge, type, content, data}]``."""
+    return [flag_readout(row) for row in conn.execute(_of(flags, challenge_id))]
+
+
+def list_tags(conn: Connection, challenge_id: int) -> list[dict[str, Any]]:
+    """``[{id, challenge_id, value}]``."""
+    return [row._asdict() for row in conn.execute(_of(tags, challenge_id))]
+
+
+def list_files(conn: Connection, challenge_id: int) -> list[dict[str, Any]]:
+    """``[{id, type, location, sha1sum}]``."""
+    rows = conn.execute(_of(files, challenge_id))
+    return [{"id": row.id, "type": row.type, "location": row.location, "sha1sum": row.sha1sum} for row in rows]
+
+
+def list_hints(conn: Connection, challenge_id: int) -> list[dict[str, Any]]:
+    """``[{id, title, type, challenge_id, challenge, content, cost, requirements}]``."""
+    return [{**row._asdict(), "challenge": row.challenge_id} for row in conn.execute(_of(hints, challenge_id))]
+
+
+def list_topics(conn: Connection, challenge_id: int) -> list[dict[str, Any]]:
+    """``[{id, challenge_id, topic_id, value}]``; ``id`` is that of the link."""
+    links = (
+        select(challenge_topics, topics.c.value)
+        .join(topics, topics.c.id == challenge_topics.c.topic_id)
+        .where(challenge_topics.c.challenge_id == challenge_id)
+        .order_by(challenge_topics.c.id)
+    )
+    return [row._asdict() for row in conn.execute(links)]
+
+
+def flag_readout(row: Row[Any]) -> dict[str, Any]:
+    """One flag as every endpoint shows it."""
+    return {**row._asdict(), "challenge": row.challenge_id}
+
+
+def _of(table: Any, challenge_id: int) -> Any:
+    return select(table).where(table.c.challenge_id == challenge_id).order_by(table.c.id)

@@ -1,0 +1,91 @@
+"""``/api/v1/scoreboard`` and ``/api/v1/awards``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ctfd_twisted.challenges.ids import row_id
+from ctfd_twisted.db.database import Database
+from ctfd_twisted.db.snapshot import KeyedSnapshots
+from ctfd_twisted.errors import NotFound
+from ctfd_twisted.http.answers import Answer, done, ok
+from ctfd_twisted.http.call import Call
+from ctfd_twisted.http.gates import ACCOUNTS_VISIBLE, ADMIN, SCORES_VISIBLE
+from ctfd_twisted.http.routes import Routes
+from ctfd_twisted.http.site import HasRoutes
+from ctfd_twisted.scoring import awards_store
+from ctfd_twisted.scoring.scoreboard import MOST, TOPICS, Top, read_scoreboard, read_top
+
+_NOBODY = Answer(b'{"success":true,"data":{}}')
+
+
+def scoring_handlers(db: Database) -> list[HasRoutes]:
+    """Every class of routes about the board and awards."""
+    return [ScoreboardApi(db), AwardsApi(db)]
+
+
+class ScoreboardApi:
+    """The public board; what it answers was made after the last commit that moved it, and is the same for everybody."""
+
+    routes = Routes()
+
+    def __init__(self, db: Database) -> None:
+        self._boards = KeyedSnapshots(db, db.bus, read_scoreboard, TOPICS, limit=1)
+        self._tops = KeyedSnapshots(db, db.bus, read_top, TOPICS, limit=1_000)
+
+    @routes.get("/api/v1/scoreboard", ACCOUNTS_VISIBLE, SCORES_VISIBLE)
+    def show_board(self, call: Call) -> Any:
+        """Everybody, first place first."""
+        root = call.url("")
+        body = self._boards.ready(root)
+        return _later(self._boards.get(root)) if body is None else Answer(body)
+
+    @routes.get("/api/v1/scoreboard/top/<int:count>", ACCOUNTS_VISIBLE, SCORES_VISIBLE)
+    def show_top(self, call: Call, count: int) -> Any:
+        """The first *count*, from 1 to 50, with what they scored and when."""
+        bracket_id = None
+        bracket = call.argument("bracket_id")
+        if bracket is not None:
+            try:
+                bracket_id = row_id(bracket)
+            except NotFound:
+                return _NOBODY
+        wanted = Top(min(max(count, 1), MOST), bracket_id, call.url(""))
+        body = self._tops.ready(wanted)
+        return _later(self._tops.get(wanted)) if body is None else Answer(body)
+
+
+async def _later(body: Any) -> Answer:
+    return Answer(await body)
+
+
+class AwardsApi:
+    """Awards, for administrators."""
+
+    routes = Routes()
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    @routes.get("/api/v1/awards", ADMIN)
+    async def list_awards(self, call: Call) -> Answer:
+        """All awards, or those that the query describes."""
+        return ok(await self._db.read(awards_store.list_awards, call.query(awards_store.AwardFilter)))
+
+    @routes.post("/api/v1/awards", ADMIN)
+    async def create(self, call: Call) -> Answer:
+        """Give an award."""
+        return ok(await self._db.run(awards_store.create_award, call.now, call.body(awards_store.AwardFields)))
+
+    @routes.get("/api/v1/awards/<award_id>", ADMIN)
+    async def show(self, call: Call, award_id: str) -> Answer:
+        """One award."""
+        del call
+        return ok(await self._db.read(awards_store.read_award, row_id(award_id)))
+
+    @routes.delete("/api/v1/awards/<award_id>", ADMIN)
+    async def delete(self, call: Call, award_id: str) -> Answer:
+        """Take an award back."""
+        del call
+        await self._db.run(awards_store.delete_award, row_id(award_id))
+        return done()

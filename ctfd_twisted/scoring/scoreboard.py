@@ -1,0 +1,137 @@
+"""The public board as the REST API answers it: bytes, made once for everybody."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from sqlalchemy import Connection, select
+
+from ctfd_twisted.accounts.tables import brackets, users
+from ctfd_twisted.challenges.tables import challenges
+from ctfd_twisted.competition.rules import Competition
+from ctfd_twisted.competition.store import read_competition
+from ctfd_twisted.http.dates import zulu
+from ctfd_twisted.scoring.accounts import USERS, account_kind
+from ctfd_twisted.scoring.rules import LONG_AGO
+from ctfd_twisted.scoring.store import Standing, displayed_value, points_of, standings
+from ctfd_twisted.scoring.tables import awards, solves, submissions
+from ctfd_twisted.scoring.values import frozen_values
+
+#: After which commits the board may be stale.
+TOPICS: Final = ("standings", "challenges", "accounts", "config")
+MOST: Final = 50
+
+
+class Top(NamedTuple):
+    """How many of the first are asked for, and of which bracket; *root* begins the addresses."""
+
+    places: int
+    bracket_id: int | None
+    root: str
+
+
+def read_scoreboard(conn: Connection, root: str) -> bytes:
+    """The whole board: ``[{pos, account_id, account_url, account_type, oauth_id, name, score, bracket_id, ...}]``."""
+    competition = read_competition(conn)
+    kind = account_kind(teams_mode=competition.teams)
+    members = _members(conn, competition) if competition.teams else None
+    data = []
+    for row in standings(conn, competition):
+        line: dict[str, Any] = {
+            "pos": row.place,
+            "account_id": row.account_id,
+            "account_url": f"{root}/{kind.word}s/{row.account_id}",
+            "account_type": kind.word,
+            "oauth_id": row.oauth_id,
+            "name": row.name,
+            "score": row.score,
+            "bracket_id": row.bracket_id,
+            "bracket_name": row.bracket_name,
+        }
+        if members is not None:
+            line["members"] = members[row.account_id]
+        data.append(line)
+    return _answer(data)
+
+
+def _members(conn: Connection, competition: Competition) -> defaultdict[int, list[dict[str, Any]]]:
+    """Every listed member of each team with their own points."""
+    points = {entry.account_id: entry.score for entry in points_of(conn, competition, USERS, frozen=True)}
+    members: defaultdict[int, list[dict[str, Any]]] = defaultdict(list)
+    user = users.c
+    for row in conn.execute(
+        select(user.id, user.oauth_id, user.name, user.team_id, user.bracket_id, brackets.c.name.label("bracket_name"))
+        .outerjoin(brackets, brackets.c.id == user.bracket_id)
+        .where(USERS.listed, user.team_id.is_not(None))
+        .order_by(user.id)
+    ):
+        members[row.team_id].append({
+            "id": row.id,
+            "oauth_id": row.oauth_id,
+            "name": row.name,
+            "score": points.get(row.id, 0),
+            "bracket_id": row.bracket_id,
+            "bracket_name": row.bracket_name,
+        })  # fmt: skip
+    return members
+
+
+def read_top(conn: Connection, wanted: Top) -> bytes:
+    """The first accounts by their places, each with everything that scored: ``{"1": {..., "solves": [...]}}``."""
+    competition = read_competition(conn)
+    kind = account_kind(teams_mode=competition.teams)
+    board = standings(conn, competition, bracket_id=wanted.bracket_id)[: min(max(wanted.places, 1), MOST)]
+    scored = _scored(conn, competition, board)
+    return _answer({
+        str(row.place): {
+            "id": row.account_id,
+            "account_url": f"{wanted.root}/{kind.word}s/{row.account_id}",
+            "name": row.name,
+            "score": row.score,
+            "bracket_id": row.bracket_id,
+            "bracket_name": row.bracket_name,
+            "solves": scored[row.account_id],
+        }
+        for row in board
+    })  # fmt: skip
+
+
+def _scored(
+    conn: Connection, competition: Competition, board: tuple[Standing, ...]
+) -> defaultdict[int, list[dict[str, Any]]]:
+    """Solves and awards of each account up to the freeze, oldest first; those of no value too."""
+    kind = account_kind(teams_mode=competition.teams)
+    ids = [row.account_id for row in board]
+    worth = displayed_value(frozen_values(conn, competition)).label("value")
+    solve, award = solves.c, awards.c
+    of_solves = (
+        select(solve.id, solve.challenge_id, solve.user_id, solve.team_id, worth, submissions.c.date)
+        .join_from(solves, submissions, submissions.c.id == solve.id)
+        .join(challenges, challenges.c.id == solve.challenge_id)
+        .where(kind.of(solves).in_(ids))
+    )
+    of_awards = select(award.id, award.user_id, award.team_id, award.value, award.date).where(kind.of(awards).in_(ids))
+    if competition.frozen_at is not None:
+        of_solves = of_solves.where(submissions.c.date < competition.frozen_at)
+        of_awards = of_awards.where(award.date < competition.frozen_at)
+    rows = [(row, row.challenge_id) for row in conn.execute(of_solves)]
+    rows += [(row, None) for row in conn.execute(of_awards)]
+    rows.sort(key=lambda pair: (pair[0].date or LONG_AGO, pair[0].id))
+    scored: defaultdict[int, list[dict[str, Any]]] = defaultdict(list)
+    for row, challenge_id in rows:
+        account_id = getattr(row, kind.column)
+        scored[account_id].append({
+            "challenge_id": challenge_id,
+            "account_id": account_id,
+            "team_id": row.team_id,
+            "user_id": row.user_id,
+            "value": row.value,
+            "date": zulu(row.date or LONG_AGO),
+        })  # fmt: skip
+    return scored
+
+
+def _answer(data: object) -> bytes:
+    return msgspec.json.encode({"success": True, "data": data})
