@@ -45,6 +45,8 @@ class AgentRequest(Request):
 
     def process(self) -> None:
         """Answer, unless that has been done."""
+        if self.path == b"*":
+            self.path = b"/*"  # or else Twisted answers `OPTIONS *` itself, and asks for no key
         if not self._refused:
             super().process()
 

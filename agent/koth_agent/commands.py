@@ -37,7 +37,10 @@ LAUNCH = (
 
 
 def kill_group(group: int) -> None:
-    """End every process of the process group *group* that is left and may be killed by us."""
+    """End every process of the process group *group* that is left and may be killed by us.
+
+    A group that has just become empty is no trouble: its number is not given away again within the same instant.
+    """
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(group, signal.SIGKILL)
 
@@ -189,9 +192,8 @@ class _Command(ProcessProtocol):
         self._is_settled = True
         self.settled()
         run = Run(bytes(self._stdout), bytes(self._stderr), status)
-        waiting, self._waiting = self._waiting, []
-        for waiter in waiting:
-            waiter.callback(run)
+        while self._waiting:  # one by one, for an answer to one may make another give up
+            self._waiting.pop().callback(run)
 
 
 def _exit_status(reason: Failure) -> int:

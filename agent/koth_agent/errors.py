@@ -2,4 +2,9 @@
 
 
 class StartError(Exception):
-    """A setting that can't be followed. The text is one line: which setting, and why; never a secret's value."""
+    """A setting that can't be followed. The text says which one, and why; never a secret's value."""
+
+
+def ending(error: Exception) -> SystemExit:
+    """The end of a process that can't start: *error* in one line on standard error, and exit status 1."""
+    return SystemExit("kothagent: " + " ".join(str(error).split("\n")))

@@ -19,11 +19,11 @@ def bind(host: str, port: int) -> socket.socket:
     """
     where = f"host {host!r}, port {port}"
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host or EVERYWHERE, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
+        found = socket.getaddrinfo(host or EVERYWHERE, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError) as error:
         raise StartError(f"{where}: {getattr(error, 'strerror', None) or error}") from error
+    # A name of both kinds, such as localhost, is taken for IPv4, as the Go agent takes it.
+    family, kind, protocol, _, address = min(found, key=lambda entry: entry[0] != socket.AF_INET)
     listening = socket.socket(family, kind, protocol)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,5 +1,6 @@
 """`kothagent`: the agent in the foreground, and `kothagent certify`."""
 
+import signal
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 from twisted.logger import globalLogBeginner, textFileLogObserver
 
 from koth_agent.certify import certify
-from koth_agent.errors import StartError
+from koth_agent.errors import StartError, ending
 from koth_agent.options import AgentOptions
 from koth_agent.tap import makeService
 
@@ -19,7 +20,7 @@ def main() -> int:
         try:
             certify(arguments[1:], Path.cwd(), datetime.now(UTC), sys.stdout)
         except StartError as error:
-            raise SystemExit(f"kothagent: {error}") from error
+            raise ending(error) from error
         return 0
     options = AgentOptions()
     options.parseOptions(arguments)
@@ -38,5 +39,8 @@ def run(options: AgentOptions) -> int:
         return 1  # the service has said why
     service.startService()
     reactor.addSystemEventTrigger("before", "shutdown", service.stopService)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # not under nohup
+        # The terminal was closed. That would end the agent and leave its commands; Twisted heeds only the other two.
+        signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
     reactor.run()
     return 0 if service.error is None else 1

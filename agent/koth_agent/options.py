@@ -1,6 +1,7 @@
 """The command line: parsed once, into one frozen ``Settings``."""
 
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,10 +14,11 @@ from twisted.python.usage import Options, UsageError
 
 from koth_agent import __version__
 from koth_agent.access import Network, parse_networks
-from koth_agent.errors import StartError
+from koth_agent.errors import StartError, ending
 from koth_agent.tls import Pem, server_options
 
 KEY_VARIABLE = "KOTHAGENT_APIKEY"
+PORT = re.compile(r"[0-9]{1,5}")
 LAST_PORT = 65535
 LONGEST_TIMEOUT = 3600.0  # seconds
 
@@ -87,7 +89,7 @@ class AgentOptions(Options):
         try:
             super().parseOptions(self._spelled_out(sys.argv[1:] if options is None else options))
         except (UsageError, StartError) as error:
-            raise SystemExit(f"kothagent: {error}") from error
+            raise ending(error) from error
 
     def postOptions(self) -> None:
         """Make the settings."""
@@ -99,7 +101,7 @@ class AgentOptions(Options):
             health_cmd=self["health-cmd"],
             host=self["host"],
             port=self._port(),
-            listen=self["listen"],
+            listen=self["listen"] or None,
             networks=self._networks(),
             tls=tls,
             encryption=encryption,
@@ -152,7 +154,7 @@ class AgentOptions(Options):
 
     def _port(self) -> int:
         text = self["port"]
-        if not (text.isascii() and text.isdigit() and int(text) <= LAST_PORT):
+        if not (PORT.fullmatch(text) and int(text) <= LAST_PORT):
             raise StartError(f"port {text!r}: expected a number from 0 to {LAST_PORT}")
         return int(text)
 

@@ -23,5 +23,5 @@ class Run:
     @property
     def trouble(self) -> str:
         """Why the run did not succeed, in one short line for the log."""
-        complaint = " ".join(self.stderr.decode("utf-8", "replace").split())[:200]
-        return f"exit status {self.status}" + (f", standard error: {complaint}" if complaint else "")
+        complaint = self.stderr[:200].decode("utf-8", "replace").strip()
+        return f"exit status {self.status}" + (f", standard error {complaint!r}" if complaint else "")

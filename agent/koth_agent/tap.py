@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -17,8 +17,8 @@ from twisted.python.failure import Failure
 
 from koth_agent.channel import AgentSite
 from koth_agent.commands import CommandRunner
-from koth_agent.errors import StartError
-from koth_agent.identity import owner_printed_by
+from koth_agent.errors import StartError, ending
+from koth_agent.identity import OwnerUnknown, owner_printed_by
 from koth_agent.listener import bind, host_and_port, spell_address
 from koth_agent.options import KEY_VARIABLE, AgentOptions, Settings
 from koth_agent.ownerfile import read_owner_file
@@ -32,15 +32,15 @@ def makeService(options: AgentOptions) -> "AgentService":
     from twisted.internet import reactor  # noqa: PLC0415 - here, so that importing this installs none
 
     try:
-        return make_agent(options.settings, reactor, dict(os.environb))
+        return make_agent(options.settings, reactor, os.environb)
     except StartError as error:
-        raise SystemExit(f"kothagent: {error}") from error
+        raise ending(error) from error
 
 
-def make_agent(settings: Settings, reactor: Any, environment: dict[bytes, bytes]) -> "AgentService":
-    """The agent of *settings*; *environment* is what its commands get, without the key. Raises ``StartError``."""
-    environment.pop(KEY_VARIABLE.encode("ascii"), None)
-    commands = CommandRunner(reactor, reactor, settings.command_timeout, environment)
+def make_agent(settings: Settings, reactor: Any, environment: Mapping[bytes, bytes]) -> "AgentService":
+    """The agent of *settings*; *environment* is what its commands get, but for the key. Raises ``StartError``."""
+    without_key = {name: value for name, value in environment.items() if name != KEY_VARIABLE.encode("ascii")}
+    commands = CommandRunner(reactor, reactor, settings.command_timeout, without_key)
     in_thread = partial(deferToThreadPool, reactor, reactor.getThreadPool())
     routes = Routes(
         owner_source(settings, commands, in_thread), partial(commands.run, settings.health_cmd), settings.key
@@ -58,13 +58,20 @@ def owner_source(
 ) -> Callable[[], Awaitable[str]]:
     """Where the owner is asked for: the owner command if there is one, or else the watched file."""
     command = settings.owner_cmd
-    if command is None:
-        return partial(in_thread, read_owner_file, settings.file)
+    if command is not None:
 
-    async def ask_command() -> str:
-        return owner_printed_by(await commands.run(command))
+        async def ask_command() -> str:
+            return owner_printed_by(await commands.run(command))
 
-    return ask_command
+        return ask_command
+
+    async def read_file() -> str:
+        try:
+            return await in_thread(read_owner_file, settings.file)
+        except RuntimeError as error:  # no thread can be started: somebody's fork bomb, say
+            raise OwnerUnknown(f"{settings.file}: {error}") from error
+
+    return read_file
 
 
 def make_endpoint(settings: Settings, reactor: Any) -> IStreamServerEndpoint:
@@ -106,29 +113,42 @@ class AgentService(Service):
         self._factory = factory
         self._commands = commands
         self._reactor = reactor
-        self._listening: Deferred[Any] = succeed(None)  # an IListeningPort, or None where there is none
+        self._listening: Deferred[Any] | None = None  # an IListeningPort, or None if that failed
 
     def privilegedStartService(self) -> None:
         """Listen, while a low port or a private folder can still be had. Raises ``StartError``."""
         super().privilegedStartService()
-        self._listening = self._endpoint.listen(self._factory)
-        self._listening.addCallbacks(self._listens, self._does_not_listen)
+        listening: Deferred[Any] = self._endpoint.listen(self._factory)
+        listening.addCallbacks(self._listens, self._does_not_listen)
         if self.error is not None:
             raise self.error
+        self._listening = listening
+
+    def startService(self) -> None:
+        """Listen now if nobody asked for it before (`python -m twisted` does not). Raises ``StartError``."""
+        super().startService()
+        if self._listening is None:
+            self.privilegedStartService()
 
     def stopService(self) -> Deferred[None]:
         """Stop listening and kill the commands; whoever waits for one is told so if there is time."""
         super().stopService()
         self._commands.stop()
-        self._listening.cancel()  # an onion service may still be waiting for Tor
-        return self._listening.addCallback(lambda port: None if port is None else port.stopListening())
+        listening, self._listening = self._listening, None
+        if listening is None:
+            return succeed(None)
+        listening.cancel()  # an onion service may still be waiting for Tor
+        return listening.addCallback(lambda port: None if port is None else port.stopListening())
 
     def _listens(self, port: IListeningPort) -> IListeningPort:
+        address = spell_address(port.getHost())
         if self._settings.listen is not None:
-            say_started(spell_address(port.getHost()), self._settings)
+            say_started(address, self._settings)
         self._log.info(
-            "Answering for {what}; {encryption}; {key}",
-            what=self._settings.owner_cmd or self._settings.file,
+            "Answering for {what} at {address}; {encryption}; {key}",
+            address=address,
+            # Not the command itself: there may be a password in it.
+            what="an owner command" if self._settings.owner_cmd else self._settings.file,
             encryption=self._settings.encryption,
             key="a key is asked for" if self._settings.key else "no key: whoever may connect may ask",
         )
@@ -138,9 +158,10 @@ class AgentService(Service):
         if failure.check(CancelledError):
             return
         self.error = StartError(f"listen {self._settings.listen!r}: {failure.getErrorMessage()}")
+        line = ending(self.error).code
         # Under twistd sys.stderr is the log by now; who typed the command still wants the one line.
         if sys.__stderr__ is not None:
-            sys.__stderr__.write(f"kothagent: {self.error}\n")
-        if self.running:  # it took a while; or else privilegedStartService raises
+            sys.__stderr__.write(f"{line}\n")
+        if self._listening is not None:  # it took a while; or else privilegedStartService raises
             self._log.critical("Not listening: {error}", error=self.error)
             self._reactor.stop()

@@ -18,7 +18,9 @@ from twisted.internet.ssl import Certificate, CertificateOptions, KeyPair, TLSVe
 
 from koth_agent.errors import StartError
 
+# Each block by itself: before an EC key there are often parameters, and one file may hold certificate and key.
 CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
+PRIVATE_KEY = re.compile(rb"-----BEGIN ([A-Z0-9 ]*)PRIVATE KEY-----.+?-----END \1PRIVATE KEY-----", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -65,8 +67,9 @@ def _certificates(pem: Pem) -> list[x509.Certificate]:
 
 
 def _private_key(pem: Pem) -> PrivateKeyTypes:
+    found = PRIVATE_KEY.search(pem.text)
     try:
-        return load_pem_private_key(pem.text, password=None)
+        return load_pem_private_key(found.group() if found else b"", password=None)
     except TypeError as error:
         raise StartError(f"{pem.option}: the key is protected by a passphrase, which nobody can enter here") from error
     except (ValueError, UnsupportedAlgorithm) as error:

@@ -105,7 +105,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
     def begin(*options: str, command: list[str] = KOTHAGENT, environment: dict[str, str] | None = None) -> Agent:
         where = [] if {"-listen", "-host"} & set(options) else ["-host", "127.0.0.1"]
         with (tmp_path / "stderr").open("w") as errors:
-            process = subprocess.Popen(  # noqa: S603 - as below
+            process = subprocess.Popen(
                 [*command, "-port", "0", *where, *options],
                 cwd=tmp_path,
                 env={**os.environ, **(environment or {})},
@@ -171,7 +171,7 @@ def watch() -> Callable[[int], Watched]:
 def run_to_its_end(*words: str | Path, folder: Path, environment: dict[str, str] | None = None) -> Ended:
     """A program that ends by itself, run in *folder*; a name is looked for beside Python."""
     program = str(SCRIPTS / words[0])
-    return subprocess.run(  # noqa: S603 - programs of ours, with words of ours
+    return subprocess.run(
         [program, *map(str, words[1:])],
         cwd=folder,
         env={**os.environ, **(environment or {})},

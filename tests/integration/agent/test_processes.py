@@ -55,7 +55,7 @@ def test_an_owner_command_stands_in_for_the_file(start: "Start", tmp_path: Path)
     (tmp_path / "who").unlink()
     reply = agent.ask("/status")
     assert (reply.status, reply.body) == (500, NOBODY_KNOWS)
-    assert "owner-cmd failed: exit status 0, standard error: cat: who: No such file" in agent.errors.read_text()
+    assert "owner-cmd failed: exit status 0, standard error 'cat: who: No such file" in agent.errors.read_text()
 
 
 def test_over_time_a_command_ends_with_all_its_children(

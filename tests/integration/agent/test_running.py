@@ -110,7 +110,7 @@ def test_an_address_that_is_taken_is_one_line(start: "Start", refusal: Any, comm
     assert line.startswith(f"kothagent: listen 'tcp:{agent.port}:interface=127.0.0.1': Couldn't listen on ")
 
 
-@pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_told_to_stop_it_stops(start: "Start", by: signal.Signals) -> None:
     agent = start()
     assert agent.ask("/status").status == 200  # signals are heeded from when requests are

@@ -9,6 +9,7 @@ from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 from twisted.web.resource import Resource
+from twisted.web.server import Request
 
 from koth_agent.channel import (
     BODY_BYTES,
@@ -26,10 +27,8 @@ STRANGER = IPv4Address("TCP", "203.0.113.5", 40000)
 class Page(Resource):
     isLeaf = True
 
-    def render_GET(self, request: object) -> bytes:  # noqa: ARG002
-        return b"here"
-
-    render_POST = render_GET
+    def render(self, request: Request) -> bytes:
+        return b"here" if request.path == b"/status" else b"asked for " + request.path
 
 
 class ChannelTests(SynchronousTestCase):
@@ -112,6 +111,12 @@ class ChannelTests(SynchronousTestCase):
         channel.dataReceived(piece + b"0\r\n\r\n")
         assert transport.value().startswith(b"HTTP/1.1 413 ")
         assert b"here" not in transport.value()
+
+    def test_an_asterisk_is_a_path_like_any_other(self) -> None:
+        for method in (b"GET", b"OPTIONS"):
+            channel, transport = self.connect()
+            channel.dataReceived(method + b" * HTTP/1.1\r\n\r\n")
+            assert b"asked for /*" in transport.value()
 
     def test_one_address_has_only_so_many_connections(self) -> None:
         channels = [self.connect()[0] for _ in range(MOST_CONNECTIONS_OF_ONE)]

@@ -50,6 +50,6 @@ def test_a_command_that_failed_names_nobody(run: Run) -> None:
 def test_the_reason_is_one_short_line() -> None:
     with pytest.raises(OwnerUnknown) as caught:
         owner_printed_by(Run(b"", b"no\nsuch\tfile " * 1000, 1))
-    assert str(caught.value).startswith("owner-cmd failed: exit status 1, standard error: no such file no")
+    assert str(caught.value).startswith("owner-cmd failed: exit status 1, standard error 'no\\nsuch\\tfile no")
     assert len(str(caught.value)) < 300
     assert "\n" not in str(caught.value)

@@ -83,6 +83,7 @@ def test_settings_do_not_show_the_key() -> None:
         (["-port", "x"], "port 'x': expected a number from 0 to 65535"),
         (["-port", "65536"], "port '65536': expected a number from 0 to 65535"),
         (["-port", "-1"], "port '-1': expected a number from 0 to 65535"),
+        (["-port", "9" * 9], "port '999999999': expected a number from 0 to 65535"),
         (["-port", "²"], "port '²': expected a number from 0 to 65535"),
         (
             ["-origin", "10.0.0.0/33"],

@@ -47,6 +47,13 @@ def test_text_around_the_certificate_and_a_chain_behind_it_are_fine() -> None:
     assert link.to_cryptography() == OTHER_CERTIFICATE
 
 
+def test_a_key_may_stand_behind_other_blocks() -> None:
+    parameters = b"-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n"
+    old_form = KEY.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption())
+    both = certificate_pem(CERTIFICATE) + parameters + old_form
+    assert options(both, both).getContext() is not None
+
+
 def test_a_client_authority_makes_client_certificates_a_duty() -> None:
     plain = options(certificate_pem(CERTIFICATE), key_pem(KEY))
     mutual = options(certificate_pem(CERTIFICATE), key_pem(KEY), certificate_pem(OTHER_CERTIFICATE))
