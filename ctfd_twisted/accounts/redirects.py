@@ -43,7 +43,8 @@ def _is_local(target: str, origin: str) -> bool:
         return False
     try:
         parts = urlsplit(target)
-        if parts.scheme and not parts.netloc:
+        # Two slashes or a scheme without a host mean the own host here and something else to browsers.
+        if not parts.netloc and (parts.scheme or target.startswith("//")):
             return False
         own, there = urlsplit(origin), urlsplit(urljoin(origin + "/", target))
         # Reading the port raises for what is no number, so a host that only looks like ours does not pass.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ctfd_twisted.accounts import passwords
 
@@ -12,7 +13,7 @@ VERSION_1 = "$bcrypt-sha256$2b,12$xP9jWCpszTodNycmkP1WoO$eMqnHuqXXeDeFfcbAkhVsoI
 
 
 @pytest.mark.parametrize("stored", [VERSION_2, VERSION_1])
-def test_the_contracts_vectors_verify(stored: str):
+def test_the_contracts_vectors_verify(stored: str) -> None:
     assert passwords.verify("password", stored)
     assert not passwords.verify("Password", stored)
 
@@ -33,11 +34,11 @@ def test_the_contracts_vectors_verify(stored: str):
         VERSION_1.replace("2b,12", "2b,٣"),
     ],
 )
-def test_what_is_no_hash_fits_nothing(stored: str | None):
+def test_what_is_no_hash_fits_nothing(stored: str | None) -> None:
     assert not passwords.verify("password", stored)
 
 
-def test_a_new_hash_has_ctfds_layout_and_length():
+def test_a_new_hash_has_ctfds_layout_and_length() -> None:
     made = passwords.make_hash("secret", 4)
     assert len(made) == 82  # one less than CTFd's: the cost has one digit
     assert made.startswith("$bcrypt-sha256$v=2,t=2b,r=4$")
@@ -46,20 +47,20 @@ def test_a_new_hash_has_ctfds_layout_and_length():
 
 @settings(max_examples=15, deadline=None)
 @given(st.text(min_size=0, max_size=200))
-def test_every_text_verifies_against_its_own_hash_only(text: str):
+def test_every_text_verifies_against_its_own_hash_only(text: str) -> None:
     made = passwords.make_hash(text, 4)
     assert passwords.verify(text, made)
     assert not passwords.verify(text + "x", made)
 
 
-def test_a_lone_surrogate_and_a_nul_are_passwords_too():
+def test_a_lone_surrogate_and_a_nul_are_passwords_too() -> None:
     for text in ("\ud800", "a\x00b"):
         made = passwords.make_hash(text, 4)
         assert passwords.verify(text, made)
         assert not passwords.verify(text[:-1], made)
 
 
-def test_a_decoy_costs_what_the_real_hash_costs():
+def test_a_decoy_costs_what_the_real_hash_costs() -> None:
     assert "r=12$" in passwords.decoy(VERSION_2, 10)
     assert "r=12$" in passwords.decoy(VERSION_1, 10)
     assert "r=10$" in passwords.decoy(None, 10)

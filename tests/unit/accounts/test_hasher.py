@@ -1,0 +1,49 @@
+"""Hashes are made elsewhere, only so many wait, and an unknown name costs what a known one does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from ctfd_twisted.accounts.hasher import Hasher
+from ctfd_twisted.db.database import Done, start_inline
+from ctfd_twisted.errors import Busy
+from ctfd_twisted.testing import result_of
+
+
+def test_a_made_hash_verifies() -> None:
+    hasher = Hasher(start_inline, rounds=4)
+    stored = result_of(hasher.make("secret"))
+    assert "r=4$" in stored
+    assert result_of(hasher.verify("secret", stored)) is True
+    assert result_of(hasher.verify("Secret", stored)) is False
+    assert result_of(hasher.verify("secret", None)) is False
+
+
+def test_taking_as_long_never_succeeds() -> None:
+    hasher = Hasher(start_inline, rounds=4)
+    stored = result_of(hasher.make("secret"))
+    assert result_of(hasher.verify_as_long("secret", stored)) is False
+    assert result_of(hasher.verify_as_long("secret", None)) is False
+
+
+def test_more_than_the_bound_are_refused_at_once_and_room_returns() -> None:
+    begun: list[tuple[Callable[[], Any], Done]] = []
+    hasher = Hasher(lambda work, done: begun.append((work, done)), rounds=4, waiting=2)
+    first, second = hasher.make("a"), hasher.make("b")
+    with pytest.raises(Busy):
+        hasher.make("c")
+    for work, done in begun:
+        done(True, work())
+    assert result_of(first) != result_of(second)
+    hasher.make("c")
+    assert len(begun) == 3
+
+
+def test_a_failure_of_the_thread_is_the_callers() -> None:
+    hasher = Hasher(start_inline, rounds=4)
+    with pytest.raises(AttributeError):
+        result_of(hasher.make(None))  # type: ignore[arg-type]
+    assert result_of(hasher.make("x"))
