@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
@@ -30,7 +30,7 @@ from ctfd_twisted.db.listener import Listener
 from ctfd_twisted.db.notices import Bus
 from ctfd_twisted.db.snapshot import Snapshot
 from ctfd_twisted.db.threads import start_in
-from ctfd_twisted.http.call import Call, Front
+from ctfd_twisted.http.call import Front
 from ctfd_twisted.http.cookies import Cookies
 from ctfd_twisted.http.pipeline import Pipeline
 from ctfd_twisted.http.site import PlatformSite, make_site, mounted
@@ -45,7 +45,7 @@ from ctfd_twisted.scoring.api import scoring_handlers
 from ctfd_twisted.settings import Settings
 from ctfd_twisted.settings.options import Options
 from ctfd_twisted.web.assets_store import load_assets
-from ctfd_twisted.web.challenge_view import opened_challenge
+from ctfd_twisted.web.challenge_pages import view_renderer
 from ctfd_twisted.web.handlers import page_handlers
 from ctfd_twisted.web.pages import Pages
 from ctfd_twisted.webhooks.client import WebhookClient
@@ -102,21 +102,15 @@ def make_platform(
         look_around=db.notice_others,
         password_change=lambda _: None,
     )
-    custom_pages, page_routes = page_handlers(db, pages, assets, public_pages)
     sealer, postman = Sealer(keys.mail_key()), Postman(clock)
     post = Post(sealer, settings.mail)
     accounts = account_handlers(db, pages, hasher, keys, post, settings.preset_admin)
-
-    def window(call: Call, shown: Mapping[str, Any]) -> str:
-        opened = opened_challenge(shown, call.competition)
-        moment = int(call.now.timestamp())
-        return pages.fragment(call, "parts/challenge.html", opened=opened, result=None, now=moment).body.decode()
 
     async def remove_files(_locations: Sequence[str]) -> None:
         """Nothing is uploaded yet, so there is nothing to remove."""
 
     challenges = challenge_handlers(
-        db, ChallengeReader(db, bus), sign=keys.sign, render_view=window, remove_files=remove_files
+        db, ChallengeReader(db, bus), sign=keys.sign, render_view=view_renderer(pages), remove_files=remove_files
     )
     webhooks = WebhookClient(clock, webhook_reach, settings.webhook_header_prefix)
     apis = [
@@ -125,9 +119,9 @@ def make_platform(
         *scoring_handlers(db),
         MailApi(db, postman, settings.mail),
         *webhook_handlers(clock, db, webhooks),
-        *page_routes,
     ]
-    site = PlatformSite(pipeline, apis, custom_pages.fallback)
+    custom_pages, page_routes = page_handlers(db, pages, assets, public_pages, apis)
+    site = PlatformSite(pipeline, [*apis, *page_routes], custom_pages.fallback)
     services: list[IService] = [tracker]
     if "webhooks" in settings.roles:
         services.append(Dispatcher(clock, db, webhooks, db.engines.node))

@@ -6,9 +6,9 @@ from typing import Any, Final, get_args
 
 from ctfd_twisted.challenges.registry import challenge_types
 from ctfd_twisted.db.database import Database
-from ctfd_twisted.http.answers import Answer, redirect
+from ctfd_twisted.http.answers import Answer
 from ctfd_twisted.http.call import Call
-from ctfd_twisted.http.gates import ADMIN, ANYONE
+from ctfd_twisted.http.gates import ADMIN
 from ctfd_twisted.http.pagination import asked_page
 from ctfd_twisted.http.routes import Routes
 from ctfd_twisted.koth.rules import FAILED, Outcome
@@ -27,11 +27,6 @@ class AdminHillPages:
     def __init__(self, db: Database, pages: Pages) -> None:
         self._db = db
         self._pages = pages
-
-    @routes.get("/admin", ANYONE)
-    def admin(self, call: Call) -> Answer:
-        """The way in: to the first page for administrators, to the login for everybody else."""
-        return redirect(call.url("/admin/statistics" if call.is_admin else "/login"))
 
     @routes.get("/admin/koth", ADMIN)
     async def all(self, call: Call) -> Answer:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ctfd_twisted.content.public_pages import PublicPages
 from ctfd_twisted.db.database import Database
 from ctfd_twisted.db.snapshot import Snapshot
 from ctfd_twisted.http.site import HasRoutes
 from ctfd_twisted.web.account_lists import AccountLists
 from ctfd_twisted.web.admin_hills import AdminHillPages
+from ctfd_twisted.web.admin_overview import AdminOverviewPages
 from ctfd_twisted.web.admin_webhooks import AdminWebhookPages
+from ctfd_twisted.web.api_answers import ApiAnswers
 from ctfd_twisted.web.assets_pages import AssetPages
 from ctfd_twisted.web.assets_store import Assets
 from ctfd_twisted.web.board import BOARD_TOPICS, read_board
+from ctfd_twisted.web.challenge_pages import ChallengePages
 from ctfd_twisted.web.pages import Pages
 from ctfd_twisted.web.profile_pages import ProfilePages
 from ctfd_twisted.web.public_pages import CustomPages
@@ -20,9 +25,12 @@ from ctfd_twisted.web.settings_pages import SettingsPages
 
 
 def page_handlers(
-    db: Database, pages: Pages, assets: Assets, public_pages: Snapshot[PublicPages]
+    db: Database, pages: Pages, assets: Assets, public_pages: Snapshot[PublicPages], apis: Sequence[HasRoutes]
 ) -> tuple[CustomPages, list[HasRoutes]]:
-    """The handler of custom pages, whose ``fallback`` takes what no route has, and every class of page routes."""
+    """The handler of custom pages, whose ``fallback`` takes what no route has, and every class of page routes.
+
+    *apis* are the handlers of the REST API, whose answers some pages draw.
+    """
     custom = CustomPages(public_pages, pages)
     board = Snapshot(db, db.bus, read_board, BOARD_TOPICS)
     return custom, [
@@ -31,7 +39,9 @@ def page_handlers(
         AccountLists(db, pages),
         ProfilePages(db, pages, board),
         ScoreboardPages(db, pages, board),
+        ChallengePages(db, pages, ApiAnswers(apis)),
         SettingsPages(db, pages),
+        AdminOverviewPages(db, pages),
         AdminHillPages(db, pages),
         AdminWebhookPages(db, pages),
     ]

@@ -74,10 +74,14 @@ class Pages:
 
     def fragment(self, call: Call, template: str, status: int = 200, **context: Any) -> Answer:
         """A part of a page, for a script that puts it into one that is already shown: without frame and ``init``."""
-        values = {**self._shared(call.front.root, call.nonce), "call": call, "player": call.player}
-        values["competition"] = call.competition
-        body = self._templates.get_template(template).render({"errors": (), "infos": (), **values, **context})
+        body = self.part(call, template, call.nonce, **context)
         return _answer(body, status, secrets.token_urlsafe(18))
+
+    def part(self, call: Call, template: str, nonce: str = "", **context: Any) -> str:
+        """The HTML of a part of a page. Without the *nonce* its forms can't be sent, and it may be kept for others."""
+        shared = self._shared(call.front.root, nonce)
+        who = {"call": call, "player": call.player, "competition": call.competition}
+        return self._templates.get_template(template).render({**shared, **who, "errors": (), "infos": (), **context})
 
     def error(
         self, call: Call | None, status: int, text: str = "", headers: Sequence[tuple[bytes, bytes]] = ()

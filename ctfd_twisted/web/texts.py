@@ -13,16 +13,23 @@ _HOUR: Final = 60 * _MINUTE
 _DAY: Final = 24 * _HOUR
 
 
-def when(moment: datetime | int | None) -> str:
-    """An instant (or epoch seconds) as a ``time`` element in UTC; the page's script shows it in the reader's zone."""
+def when(moment: datetime | int | str | None) -> str:
+    """An instant (or epoch seconds, or ISO 8601) as a ``time`` element; a script shows it in the reader's zone."""
     if moment is None:
         return Markup('<span class="muted">never</span>')
     if isinstance(moment, int):
         moment = datetime.fromtimestamp(moment, UTC)
+    if isinstance(moment, str):
+        moment = datetime.fromisoformat(moment)
     utc = moment.astimezone(UTC)
     return Markup('<time datetime="{}">{} UTC</time>').format(
         utc.strftime("%Y-%m-%dT%H:%M:%SZ"), utc.strftime("%Y-%m-%d %H:%M")
     )
+
+
+def epoch(moment: str) -> int:
+    """An instant in ISO 8601 as Unix seconds."""
+    return int(datetime.fromisoformat(moment).timestamp())
 
 
 def lasting(seconds: float) -> str:
@@ -61,6 +68,7 @@ FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "when": when,
     "lasting": lasting,
     "counted": counted,
+    "epoch": epoch,
     "grouped": grouped,
     "options": options,
     "pair": lambda value: (value, value),

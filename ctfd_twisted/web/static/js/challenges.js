@@ -7,21 +7,28 @@
 
   const tile = (id) => document.getElementById(`challenge-${id}`);
 
-  win.addEventListener("htmx:after:swap", show);
   document.addEventListener("htmx:before:request", (event) => {
     const link = event.detail.ctx.sourceElement;
     if (link.matches?.(".tile")) opener = link;
   });
-  document.addEventListener("htmx:after:swap", show);
 
-  function show() {
-    const challenge = win.querySelector(".challenge");
+  // An answer that is no challenge (the session is over, the competition ended) is shown as the page that it is.
+  document.addEventListener("htmx:before:swap", (event) => {
+    const { ctx } = event.detail;
+    if (ctx.text.includes('<article class="challenge"') && !ctx.text.includes("<!doctype")) return;
+    event.preventDefault();
+    location.assign(ctx.request.action);
+  });
+
+  document.addEventListener("htmx:after:swap", () => {
+    const challenge = document.querySelector(".challenge");
     if (!challenge) return;
-    if (!win.open) win.showModal();
     const { id, name, solved } = challenge.dataset;
-    history.replaceState(null, "", `#${encodeURIComponent(name)}-${id}`);
     if (solved !== undefined) markSolved(id);
-  }
+    if (!win.contains(challenge)) return;
+    if (!win.open) win.showModal();
+    history.replaceState(null, "", `#${encodeURIComponent(name)}-${id}`);
+  });
 
   function markSolved(id) {
     const mark = tile(id);
@@ -46,9 +53,9 @@
   function openFromAddress() {
     const found = /-(\d+)$/.exec(decodeURIComponent(location.hash));
     const link = found && tile(found[1]);
-    if (link) link.click();
+    if (link && !win.open) link.click();
   }
   window.addEventListener("hashchange", openFromAddress);
-  // htmx takes up the links once the document is there; this script runs after it.
+  // htmx takes up the links once the document is there; this script runs before that.
   document.addEventListener("htmx:after:process", openFromAddress, { once: true });
 })();
