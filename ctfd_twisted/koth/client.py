@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
-from twisted.internet.defer import Deferred, succeed
+from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.internet.error import ConnectionAborted
 from twisted.internet.interfaces import IConsumer, IReactorTime
 from twisted.internet.protocol import Protocol
@@ -34,7 +34,7 @@ from ctfd_twisted.koth.protocol import (
 )
 from ctfd_twisted.koth.reach import Line, Reach
 from ctfd_twisted.koth.settings import HillSettings
-from ctfd_twisted.koth.trouble import TooMuch, explain
+from ctfd_twisted.koth.trouble import TooMuch, explain, is_cancelled, late
 from ctfd_twisted.koth.urls import beside
 
 USER_AGENT: Final = "ctfd-twisted"
@@ -79,8 +79,9 @@ class HillClient:
                 break
         return gathered(started, replies, readings)
 
-    async def reset(self, settings: HillSettings, url: str, headers: Mapping[str, str], body: bytes) -> str | None:
-        """POST *body* to what makes a target pristine; None, or why that failed."""
+    async def reset(self, settings: HillSettings, headers: Mapping[str, str], body: bytes) -> str | None:
+        """POST *body* to the hill's ``reset_url``, which makes its target pristine; None, or why that failed."""
+        url = settings.reset_url or ""
         request = _Request("reset", url, {**headers, "Content-Type": "application/json"}, pinned=False, body=body)
         reply = await self._exchange(request, settings)
         if reply.status is None:
@@ -109,13 +110,15 @@ class HillClient:
         deadline = self._clock.callLater(settings.seconds, asking.cancel)
         try:
             reply = await asking
-        except Exception:  # noqa: BLE001 - whatever the other side does is an outcome of the tick
-            if deadline.active():
-                failure, detail = explain(Failure(TooMuch()) if line.too_much else Failure())
-            else:
-                failure, detail = "unreachable", f"no complete answer within {settings.seconds:g} seconds"
-            reply = Reply(request.step, 0, failure=failure, detail=detail)
+        except Exception as error:
             line.cut()
+            if not deadline.active():
+                failure, detail = late(settings.seconds)
+            elif is_cancelled(error):
+                raise CancelledError from error  # nobody waits for the answer any more
+            else:
+                failure, detail = explain(Failure(TooMuch()) if line.too_much else Failure())
+            reply = Reply(request.step, 0, failure=failure, detail=detail)
         finally:
             if deadline.active():
                 deadline.cancel()

@@ -135,7 +135,7 @@ def record_unasked(
 
 
 def catch_up(conn: Connection, now: datetime, holder: str, schedule: Schedule, until: datetime) -> int:
-    """Record as missed the ticks that were due before *until* and that nobody recorded, :data:`AT_ONCE` at most.
+    """Record as missed the ticks that were due until *until* and that nobody recorded, :data:`AT_ONCE` at most.
 
     Returns how many are left for further calls. Raises ``NotTheHolder``.
     """

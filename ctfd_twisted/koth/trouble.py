@@ -7,6 +7,7 @@ from typing import Any
 
 from OpenSSL import SSL
 from service_identity import CertificateError, VerificationError
+from twisted.internet.defer import CancelledError
 from twisted.internet.error import ConnectError, ConnectionClosed, DNSLookupError
 from twisted.logger import Logger
 from twisted.python.failure import Failure as TwistedFailure
@@ -22,6 +23,16 @@ class TooMuch(Exception):
 
 class Unusable(Exception):
     """What the hill was given for TLS can't be used; the text says why."""
+
+
+def late(seconds: float) -> tuple[Failure, str]:
+    """The outcome of an answer that was not complete in time."""
+    return "unreachable", f"no complete answer within {seconds:g} seconds"
+
+
+def is_cancelled(error: BaseException) -> bool:
+    """Whether *error* is what becomes of an exchange that was cancelled."""
+    return any(cause.check(CancelledError) for cause in _causes(TwistedFailure(error)))
 
 
 def explain(failure: TwistedFailure) -> tuple[Failure, str]:

@@ -152,10 +152,8 @@ def test_an_answer_is_read_up_to_64_kib(range_: Range, size: int, failure: str |
 
 
 def test_a_reset_posts_a_body_and_says_why_it_failed(range_: Range) -> None:
-    settings = hill_settings(reset_url="http://hill/reset")
-
     def reset(url: str) -> str | None:
-        return result_of(range_.client.reset(settings, url, {"X-Proof": "p"}, b"{}"))
+        return result_of(range_.client.reset(hill_settings(reset_url=url), {"X-Proof": "p"}, b"{}"))
 
     assert reset("http://hill/reset") is None
     ((headers, body),) = range_.agent.resets

@@ -1,0 +1,219 @@
+"""One hill under watch: its timer, and at most one poll under way."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Iterable
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import msgspec
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.interfaces import IDelayedCall
+from twisted.internet.task import deferLater
+from twisted.python.failure import Failure
+
+from ctfd_twisted.http.dates import iso
+from ctfd_twisted.koth.office import Office
+from ctfd_twisted.koth.plans import PlannedHill, begin_reset, end_reset
+from ctfd_twisted.koth.protocol import Evidence
+from ctfd_twisted.koth.recording import Moment, catch_up
+from ctfd_twisted.koth.rules import Unasked
+from ctfd_twisted.koth.schedule import Schedule
+
+#: The least time: what is due at a competition's end is not due any more.
+INSTANT: Final = timedelta(microseconds=1)
+#: Seconds between two looks whether a target that is being reset has no owner any more, and for how long they go on.
+LOOK: Final = 2.0
+LONGEST_RESET: Final = timedelta(minutes=5)
+
+
+class Watch:
+    """Polls one hill at its moments, while it is open.
+
+    The timer is set for the next tick before the poll of this one begins, so that nothing that happens to a poll moves
+    a tick. What is still under way when the next tick is due overruns that one.
+    """
+
+    def __init__(self, office: Office, hill: PlannedHill) -> None:
+        self._office = office
+        self.hill = hill
+        self._end: datetime | None = None
+        self._next = 0
+        self._timer: IDelayedCall | None = None
+        self._reset_timer: IDelayedCall | None = None
+        self._polling = False
+        self._resetting = False
+        self._work: set[Deferred[None]] = set()
+        self.open = False
+
+    # The life of a watch
+
+    def begin(self, hill: PlannedHill, end: datetime | None, *, caught_up: bool) -> None:
+        """Watch *hill* until *end*; unless *caught_up*, first record as missed what was due and not polled."""
+        self.hill, self._end, self.open = hill, end, True
+        if caught_up:
+            self._set_out()
+        else:
+            self._spawn(self._catch_up(), "catching up")
+
+    def update(self, hill: PlannedHill, end: datetime | None) -> None:
+        """Go on with new settings, from the next tick on."""
+        moved = hill.schedule != self.hill.schedule or end != self._end
+        self.hill, self._end = hill, end
+        if moved:
+            self._set_out()
+        else:
+            self._await_reset()
+
+    def rest(self) -> None:
+        """Set no more timers; a poll under way is finished and recorded."""
+        self.open = False
+        for timer in (self._timer, self._reset_timer):
+            if timer is not None and timer.active():
+                timer.cancel()
+
+    def abandon(self) -> None:
+        """Rest, and give up what is under way: another node has the lease."""
+        self.rest()
+        for work in tuple(self._work):
+            work.cancel()
+
+    def under_way(self) -> tuple[Deferred[None], ...]:
+        """What is not finished yet; each fires when it is, and never fails."""
+        return tuple(self._work)
+
+    async def catch_up(self, until: datetime) -> None:
+        """Record as missed what was due until *until* and is not recorded; the next tick is the one after that."""
+        schedule, left = self.hill.schedule, 1
+        while schedule is not None and left:
+            left = await self._office.note(catch_up, schedule, until)
+        if schedule is not None:
+            self._next = max(self._next, schedule.last_due(until) + 1)
+
+    async def _catch_up(self) -> None:
+        schedule = self.hill.schedule
+        self._next = max(self._next, self.hill.next_tick)
+        # Whoever polled before us may have left ticks behind, and further ones become due while these are written.
+        while schedule is not None and self.open and schedule.last_due(self._before_end()) >= self._next:
+            await self.catch_up(self._before_end())
+        if self.open:
+            self._set_out()
+
+    def _before_end(self) -> datetime:
+        now = self._office.now()
+        return now if self._end is None else min(now, self._end - INSTANT)
+
+    # Ticks
+
+    def _set_out(self) -> None:
+        schedule = self.hill.schedule
+        if schedule is not None:
+            # A poll that is under way has a number that is not recorded yet.
+            self._next = max(self._next, self.hill.next_tick)
+            self._set_timer(schedule)
+        self._await_reset()
+
+    def _set_timer(self, schedule: Schedule) -> None:
+        if self._timer is not None and self._timer.active():
+            self._timer.cancel()
+        due = schedule.due(self._next)
+        if self._end is None or due < self._end:
+            wait = (due - self._office.now()).total_seconds()
+            self._timer = self._office.clock.callLater(max(0.0, wait), self._tick)
+
+    def _tick(self) -> None:
+        schedule = self.hill.schedule
+        if schedule is None or not self._office.leads():
+            return
+        # The timer may come late, by whole ticks if this process stood still; never early, but for rounding.
+        tick = max(self._next, schedule.last_due(self._office.now()))
+        passed = [Moment(number, schedule.due(number)) for number in range(self._next, tick)]
+        self._next = tick + 1
+        self._set_timer(schedule)
+        now = Moment(tick, schedule.due(tick))
+        if self._resetting:
+            self._skip([*passed, now], "resetting", "the target is being reset")
+        elif self._polling:
+            self._skip([*passed, now], "overrun", "an earlier poll was still under way")
+        else:
+            self._skip(passed, "missed", "the platform did not poll at that time")
+            self._polling = True
+            self._spawn(self._poll(now), "a poll")
+
+    def _skip(self, moments: Iterable[Moment], outcome: Unasked, detail: str) -> None:
+        skipped = tuple(moments)
+        if skipped:
+            self._spawn(self._office.skip(self.hill.challenge_id, skipped, outcome, detail), "skipping ticks")
+
+    async def _poll(self, moment: Moment) -> None:
+        try:
+            evidence = await self._ask()
+            await self._office.record(self.hill.challenge_id, moment, evidence)
+        finally:
+            self._polling = False
+        self._await_reset()
+
+    async def _ask(self) -> Evidence:
+        await self._office.slots.acquire()
+        try:
+            return await self._office.client.poll(self.hill.settings)
+        finally:
+            self._office.slots.release()
+
+    # Resets
+
+    def _await_reset(self) -> None:
+        """Set the timer for the next reset, if there is one to come."""
+        if self._reset_timer is not None and self._reset_timer.active():
+            self._reset_timer.cancel()
+        moment = self.hill.next_reset()
+        if self.open and moment is not None and not self._resetting:
+            wait = (moment - self._office.now()).total_seconds()
+            self._reset_timer = self._office.clock.callLater(max(0.0, wait), self._begin_reset)
+
+    def _begin_reset(self) -> None:
+        # A poll under way comes first; when it is done it sets the timer again.
+        if not (self._polling or self._resetting) and self._office.leads():
+            self._resetting = True
+            self._spawn(self._reset(), "a reset")
+
+    async def _reset(self) -> None:
+        office, hill = self._office, self.hill
+        try:
+            await office.note(begin_reset, hill.challenge_id)
+            facts = {"challenge_id": hill.challenge_id, "date": iso(office.now()), "asked": hill.reset_asked}
+            body = msgspec.json.encode(facts)
+            problem = await office.client.reset(hill.settings, await office.proof(body), body)
+            if problem is None:
+                problem = await self._until_unowned(office.now() + LONGEST_RESET)
+            else:
+                problem = f"the reset URL failed: {problem}"
+            if problem is not None:
+                office.log.warn("hill {hill} was not reset: {why}", hill=hill.challenge_id, why=problem)
+            await office.note(end_reset, hill.challenge_id, problem)
+        finally:
+            self._resetting = False
+
+    async def _until_unowned(self, deadline: datetime) -> str | None:
+        """Poll until the agent answers with an empty owner; None, or why it was given up."""
+        plain = msgspec.structs.replace(self.hill.settings, health_gate=False)
+        while True:
+            evidence = await self._office.client.poll(plain)
+            if evidence.owners == ("",):
+                return None
+            if self._office.now() >= deadline:
+                last = evidence.detail or f"its owner was {evidence.owners[0][:80]!r}"
+                return f"the agent had not answered with an empty owner after 5 minutes; last, {last}"
+            await deferLater(self._office.clock, LOOK)
+
+    def _spawn(self, work: Coroutine[Deferred[Any], Any, None], doing: str) -> None:
+        """Begin *work*, which nobody waits for but the end of the service."""
+        running = Deferred.fromCoroutine(work)
+        self._work.add(running)
+
+        def done(result: object) -> None:
+            self._work.discard(running)
+            if isinstance(result, Failure) and not result.check(CancelledError):
+                self._office.report(result, doing, self.hill.challenge_id)
+
+        running.addBoth(done)
