@@ -120,10 +120,15 @@ def _check_known(script: ScriptDirectory, found: Found) -> None:
 
 @contextmanager
 def _locked_sqlite(conn: Connection, say: Say) -> Iterator[None]:
-    """One transaction that has the file's write lock from its beginning."""
+    """One transaction that has the file's write lock from its beginning, and foreign keys switched off.
+
+    With them, a table could not be replaced: dropping the old one deletes its rows first, and what refers to them.
+    """
     driver = conn.connection.driver_connection
     assert isinstance(driver, sqlite3.Connection)  # noqa: S101 - the dialect says so
     (timeout,) = driver.execute("PRAGMA busy_timeout").fetchone()
+    (foreign_keys,) = driver.execute("PRAGMA foreign_keys").fetchone()
+    driver.execute("PRAGMA foreign_keys=OFF")  # has no effect within a transaction
     try:
         transaction = _begin_sqlite(conn, driver, PATIENCE)
         if transaction is None:
@@ -135,6 +140,7 @@ def _locked_sqlite(conn: Connection, say: Say) -> Iterator[None]:
             yield
     finally:
         driver.execute(f"PRAGMA busy_timeout={timeout}")
+        driver.execute(f"PRAGMA foreign_keys={foreign_keys}")
 
 
 def _begin_sqlite(conn: Connection, driver: sqlite3.Connection, seconds: int) -> Transaction | None:

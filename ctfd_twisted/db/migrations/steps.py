@@ -1,8 +1,9 @@
-"""Steps that revisions share: completing a table, and telling of other programs' changes."""
+"""Steps that revisions share: completing a schema, and telling of other programs' changes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from sqlalchemy import Column, Connection, MetaData, Table, inspect
 from sqlalchemy.schema import CreateColumn
@@ -33,7 +34,7 @@ def add_missing_columns(conn: Connection, schema: MetaData) -> set[tuple[str, st
     return added
 
 
-def _add_column(conn: Connection, table: Table, column: Column[object]) -> None:
+def _add_column(conn: Connection, table: Table, column: Column[Any]) -> None:
     # Alembic's add_column wants to add the foreign key in a second statement, which SQLite does not have.
     fill = column.info.get("fill")
     definition = str(CreateColumn(column).compile(dialect=conn.dialect))
@@ -44,6 +45,40 @@ def _add_column(conn: Connection, table: Table, column: Column[object]) -> None:
         rule = f" ON DELETE {key.ondelete}" if key.ondelete else ""
         definition += f"{named} REFERENCES {key.column.table.name} ({key.column.name}){rule}"
     conn.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {definition}")
+
+
+def rebuild_tables_with_old_rules(conn: Connection, schema: MetaData) -> None:
+    """On SQLite, give tables of early CTFd 2 the ON DELETE rules of *schema*; every row and further column is kept.
+
+    CTFd gave them to other databases by ALTER, which SQLite does not have. Its manual's way is a new table in place of
+    the old one, with foreign keys switched off (``migrate`` does that).
+    """
+    if conn.dialect.name != "sqlite":
+        return
+    inspector = inspect(conn)
+    for table in schema.tables.values():
+        wanted = {key.parent.name: key.ondelete for key in table.foreign_keys}
+        found = {
+            key["constrained_columns"][0]: key["options"].get("ondelete")
+            for key in inspector.get_foreign_keys(table.name)
+        }
+        if found != wanted:
+            further = [column for column in inspector.get_columns(table.name) if column["name"] not in table.columns]
+            _rebuild(conn, schema, table, [Column(column["name"], column["type"]) for column in further])
+
+
+def _rebuild(conn: Connection, schema: MetaData, table: Table, further: list[Column[Any]]) -> None:
+    copy = MetaData()
+    for other in schema.tables.values():
+        other.to_metadata(copy)
+    new = table.to_metadata(copy, name=f"ctfp_new_{table.name}")
+    for column in further:
+        new.append_column(column)
+    new.create(conn)
+    names = ", ".join(f'"{column.name}"' for column in new.columns)
+    conn.exec_driver_sql(f"INSERT INTO {new.name} ({names}) SELECT {names} FROM {table.name}")  # noqa: S608 - names of a schema
+    conn.exec_driver_sql(f"DROP TABLE {table.name}")
+    conn.exec_driver_sql(f"ALTER TABLE {new.name} RENAME TO {table.name}")
 
 
 # A program that is not one of our nodes writes without telling anybody. Our nodes call themselves "ctfp:<node>" and

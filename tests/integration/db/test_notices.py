@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
+from itertools import takewhile
 
 import psycopg
 import pytest
@@ -22,13 +24,15 @@ def database(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 def heard(database: str, statement: str, application: str) -> list[str]:
-    """What a listener hears when a program called *application* runs *statement*."""
+    """What a listener hears when a program called *application* runs *statement* in a transaction."""
     with psycopg.connect(database, autocommit=True) as listener:
         listener.execute(f"LISTEN {CHANNEL}")
         with psycopg.connect(database, application_name=application) as conn:
             conn.execute(statement)
-        # The commit is done, so its news is in the connection already; this fetches it without waiting for more.
-        return [notice.payload for notice in listener.notifies(timeout=0)]
+            conn.commit()
+            conn.execute(f"NOTIFY {CHANNEL}, 'the end'")  # news arrives in the order of commits
+        with closing(listener.notifies(timeout=30)) as notices:
+            return list(takewhile("the end".__ne__, (notice.payload for notice in notices)))
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,12 @@ def test_a_schema_that_is_newer_than_this_program_is_refused(engine: Engine) -> 
         migrate(engine)
 
 
+def test_foreign_keys_are_enforced_again_afterwards(engine: Engine) -> None:
+    migrate(engine)
+    with engine.connect() as conn:
+        assert conn.exec_driver_sql("PRAGMA foreign_keys").scalar_one() == 1
+
+
 def test_nobody_is_told_to_wait_where_nobody_waits(engine: Engine) -> None:
     said: list[str] = []
     migrate(engine, said.append)

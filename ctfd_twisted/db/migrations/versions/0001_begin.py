@@ -6,7 +6,12 @@ from alembic import op
 from sqlalchemy import Connection, inspect, text
 
 from ctfd_twisted.db.migrations import ctfd_387, own_0001
-from ctfd_twisted.db.migrations.steps import add_missing_columns, add_missing_tables, notice_changes
+from ctfd_twisted.db.migrations.steps import (
+    add_missing_columns,
+    add_missing_tables,
+    notice_changes,
+    rebuild_tables_with_old_rules,
+)
 
 revision = "0001"
 down_revision = None
@@ -21,6 +26,7 @@ def upgrade() -> None:
         _name_captains(conn)
     if ("dynamic_challenge", "dynamic_initial") in columns:
         _move_decay(conn)
+    rebuild_tables_with_old_rules(conn, ctfd_387.schema)
     _stamp(conn, tables)
     own_0001.make()
     notice_changes(conn, [*ctfd_387.schema.tables, *own_0001.TABLES])
