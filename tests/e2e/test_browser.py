@@ -1,0 +1,237 @@
+"""A competition by hand, in a real browser, with JavaScript and without."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from running import Person, PlatformProcess
+
+pytestmark = pytest.mark.browser
+
+CHROMIUM = Path("/usr/bin/chromium")
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    if not CHROMIUM.exists():
+        pytest.skip("no Chromium at /usr/bin/chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def platform(tmp_path: Path) -> Iterator[PlatformProcess]:
+    with PlatformProcess(tmp_path) as running:
+        yield running
+
+
+class Screen:
+    """Somebody's browser. What the console complains about is kept: a policy that is broken shows there."""
+
+    def __init__(self, browser: Browser, platform: PlatformProcess, *, scripts: bool = True, **options: object) -> None:
+        context = browser.new_context(base_url=platform.base, java_script_enabled=scripts, **options)  # type: ignore[arg-type]
+        self.page: Page = context.new_page()
+        self.complaints: list[str] = []
+        self.page.on("console", self._heard)
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+
+    def _heard(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self.complaints.append(message.text)
+
+    def set_up(self, mode: str) -> None:
+        """Fill in the setup, whose first page every address leads to."""
+        page = self.page
+        page.goto("/")
+        expect(page).to_have_url(re.compile("/setup$"))
+        page.get_by_label("Name of the competition").fill("Harbour CTF")
+        page.get_by_label("User name").fill("organiser")
+        page.get_by_label("Email", exact=True).fill("organiser@example.org")
+        page.get_by_label("Password").fill("a long password")
+        page.get_by_label("Single players" if mode == "users" else "Teams").check()
+        page.get_by_role("button", name="Finish the setup").click()
+        expect(page.get_by_role("heading", name="Harbour CTF")).to_be_visible()
+
+    def register(self, name: str) -> None:
+        """Sign up as *name*."""
+        page = self.page
+        page.goto("/register")
+        page.get_by_label("User name").fill(name)
+        page.get_by_label("Email").fill(f"{name}@example.org")
+        page.get_by_label("Password").fill(f"{name}-password")
+        page.get_by_role("button", name="Register").click()
+
+    def log_in(self, name: str, password: str) -> None:
+        """Sign in."""
+        page = self.page
+        page.goto("/login")
+        page.get_by_label("User name or email").fill(name)
+        page.get_by_label("Password").fill(password)
+        page.get_by_role("button", name="Log in").click()
+
+
+def a_token(screen: Screen, description: str) -> str:
+    """A token made on the settings page."""
+    page = screen.page
+    page.goto("/settings")
+    page.get_by_role("tab", name="Access Tokens").click()
+    expires = datetime.now(UTC) + timedelta(days=30)
+    expect(page.get_by_label("Expires on")).to_have_value(re.compile(f"{expires:%Y-%m-}"))
+    page.get_by_label("Description").fill(description)
+    page.get_by_role("button", name="Generate").click()
+    shown = page.locator("#token-value")
+    expect(shown).to_have_text(re.compile("^ctfd_[0-9a-f]{64}$"))
+    return shown.inner_text()
+
+
+def some_challenges(admin: Person) -> None:
+    """Two challenges in two categories, one of them with a handout of words."""
+    for name, category, flag in (("Baby RSA", "crypto", "flag{rsa}"), ("Cookie jar", "web", "flag{jar}")):
+        body = {"name": name, "category": category, "value": 100, "type": "standard", "state": "visible"}
+        challenge = admin.call("POST", "/challenges", {**body, "description": f"Find **{category}**"})
+        admin.call("POST", "/flags", {"challenge_id": challenge["id"], "type": "static", "content": flag})
+
+
+def test_a_competition_by_hand(browser: Browser, platform: PlatformProcess) -> None:
+    """Setup, token, challenge, flag, scoreboard: with JavaScript, and without a word on the console."""
+    organiser = Screen(browser, platform)
+    organiser.set_up("users")
+    token = a_token(organiser, "ctfcli")
+    some_challenges(Person(platform, token))
+    rows = organiser.page.locator("#token-table tbody tr")
+    expect(rows).to_have_count(1)
+    organiser.page.reload()
+    expect(rows.first).to_contain_text("ctfcli")
+    expect(organiser.page.locator("body")).not_to_contain_text(token)
+
+    alice = Screen(browser, platform)
+    alice.register("alice")
+    page = alice.page
+    expect(page.get_by_role("heading", name="Challenges")).to_be_visible()
+    page.get_by_role("link", name="Baby RSA").click()
+    window = page.get_by_role("dialog")
+    expect(window.get_by_role("heading", name="Baby RSA")).to_be_visible()
+    assert re.search(r"#Baby%20RSA-\d+$", page.url)
+    window.get_by_label("Flag").fill("flag{wrong}")
+    window.get_by_role("button", name="Submit").click()
+    expect(window.get_by_role("alert")).to_have_text("Incorrect")
+    expect(window.get_by_label("Flag")).to_be_focused()
+    window.get_by_label("Flag").fill("flag{rsa}")
+    page.keyboard.press("Enter")
+    expect(window.get_by_role("alert")).to_have_text("Correct")
+    page.keyboard.press("Escape")
+    expect(window).to_be_hidden()
+    expect(page.get_by_role("link", name="Solved. Baby RSA")).to_be_focused()
+
+    page.get_by_role("link", name="Scoreboard").click()
+    expect(page.get_by_role("row", name=re.compile("1 alice you 100"))).to_be_visible()
+
+    page.goto("/challenges#Cookie%20jar-2")
+    expect(window.get_by_role("heading", name="Cookie jar")).to_be_visible()
+    assert alice.complaints == []
+    assert organiser.complaints == []
+
+
+def test_a_token_that_is_deleted_is_gone(browser: Browser, platform: PlatformProcess) -> None:
+    organiser = Screen(browser, platform)
+    organiser.set_up("users")
+    token = a_token(organiser, "short-lived")
+    organiser.page.on("dialog", lambda dialog: dialog.accept())
+    organiser.page.get_by_role("button", name="Delete short-lived").click()
+    expect(organiser.page.get_by_text("You have no access tokens.")).to_be_visible()
+    assert Person(platform, token).raw("GET", "/users/me").status_code == 401
+
+
+def test_the_profile_is_saved_and_errors_stand_at_their_fields(browser: Browser, platform: PlatformProcess) -> None:
+    organiser = Screen(browser, platform)
+    organiser.set_up("users")
+    page = organiser.page
+    page.goto("/settings")
+    page.get_by_label("Website").fill("nonsense")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_label("Website")).to_have_accessible_description(re.compile("proper URL"))
+    page.get_by_label("Website").fill("https://organiser.example/")
+    page.get_by_label("Country").select_option("CH")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Your profile has been saved.")).to_be_visible()
+    page.reload()
+    expect(page.get_by_label("Website")).to_have_value("https://organiser.example/")
+    expect(page.get_by_label("Country")).to_have_value("CH")
+
+
+def test_playing_needs_no_javascript(browser: Browser, platform: PlatformProcess) -> None:
+    """Teams, challenges, flags and the board, in a browser that runs no scripts, as in Tor Browser's safest mode."""
+    organiser = Screen(browser, platform)
+    organiser.set_up("teams")
+    some_challenges(Person(platform, a_token(organiser, "script")))
+
+    bob = Screen(browser, platform, scripts=False, viewport={"width": 390, "height": 844})
+    bob.register("bob")
+    page = bob.page
+    expect(page.get_by_role("heading", name="Join a team, or found one")).to_be_visible()
+    page.get_by_role("link", name="Create a team").click()
+    page.get_by_label("Team name").fill("Segfault Sailors")
+    page.get_by_label("Team password").fill("ahoy")
+    page.get_by_role("button", name="Create the team").click()
+
+    page.get_by_role("link", name="Cookie jar").click()
+    assert page.url.endswith("/challenges?open=2")
+    page.get_by_label("Flag").fill("flag{jar}")
+    page.get_by_role("button", name="Submit").click()
+    expect(page.get_by_role("alert")).to_have_text("Correct")
+    page.get_by_role("link", name="Close").click()
+    expect(page.get_by_role("link", name="Solved. Cookie jar")).to_be_visible()
+    page.get_by_role("link", name="Scoreboard").click()
+    expect(page.get_by_role("row", name=re.compile("Segfault Sailors your team 100"))).to_be_visible()
+    page.get_by_role("link", name="Segfault Sailors").click()
+    expect(page.get_by_role("row", name=re.compile("Cookie jar"))).to_be_visible()
+    bob.page.goto("/logout")
+    bob.log_in("bob", "wrong")
+    expect(page.get_by_text("Your username or password is incorrect")).to_be_visible()
+
+
+def test_the_switch_between_light_and_dark_is_remembered(browser: Browser, platform: PlatformProcess) -> None:
+    screen = Screen(browser, platform, color_scheme="light")
+    screen.page.goto("/setup")
+    paper = "getComputedStyle(document.documentElement).backgroundColor"
+    light = screen.page.evaluate(paper)
+    screen.page.get_by_role("button", name="Switch between light and dark").click()
+    dark = screen.page.evaluate(paper)
+    assert light != dark
+    screen.page.reload()
+    assert screen.page.evaluate(paper) == dark
+
+
+def test_every_page_fits_a_phone(browser: Browser, platform: PlatformProcess) -> None:
+    """No page is wider than the screen: what is wide scrolls by itself."""
+    organiser = Screen(browser, platform, viewport={"width": 320, "height": 640})
+    organiser.set_up("users")
+    some_challenges(Person(platform, a_token(organiser, "script")))
+    paths = (
+        "/", "/login", "/challenges", "/challenges?open=1", "/scoreboard", "/settings", "/users", "/user", "/nowhere",
+        "/admin/statistics", "/admin/koth", "/admin/koth/new", "/admin/webhooks",
+    )  # fmt: skip
+    wide = {}
+    for path in paths:
+        organiser.page.goto(path)
+        width = organiser.page.evaluate("document.documentElement.scrollWidth")
+        if width > 320:
+            wide[path] = width
+    assert wide == {}
