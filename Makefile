@@ -21,7 +21,7 @@ help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: $(STAMPS)/platform $(VENDOR)/.built ## Start a platform on SQLite in ./var at http://127.0.0.1:8000/
-	@echo "The platform is at http://127.0.0.1:8000/ (interrupt with Control-C)"
+	$(if $(ARGS),,@echo "The platform comes up at http://127.0.0.1:8000/ (Control-C ends it)")
 	@exec $(BIN)/twistd --nodaemon --pidfile= ctfplatform --data-dir var $(ARGS)
 
 dev: $(STAMPS)/dev $(VENDOR)/.built ## Make an environment to work in: .venv with both packages editable, and all tools
