@@ -7,6 +7,8 @@ from typing import Final, Literal
 
 from sqlalchemy import Connection, inspect, text
 
+from ctfd_twisted.errors import DomainError
+
 #: Where our own revision stands; ``alembic_version`` is CTFd's.
 VERSION_TABLE: Final = "ctfp_version"
 
@@ -34,10 +36,10 @@ _CORE: Final = frozenset({"alembic_version", "users", "teams", "challenges", "su
 Kind = Literal["empty", "ctfd", "ours"]
 
 
-class CannotMigrate(Exception):
+class CannotMigrate(DomainError):
     """The database cannot be brought to the present schema; the message says why and what to do, in one line.
 
-    No ``DomainError``: it ends the start of a node or a command, and is never the answer to a request.
+    It ends the start of a node, or a command, and is never the answer to a request.
     """
 
 
