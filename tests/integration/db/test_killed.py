@@ -50,7 +50,7 @@ def state(url: str, described: Describe) -> tuple[dict[str, Any], dict[str, list
 
 def kill_a_migration(url: str, moment: str) -> None:
     """Migrate in another process, which dies at *moment*."""
-    done = subprocess.run([sys.executable, "-c", VICTIM, url, moment], cwd=ROOT, check=False, timeout=60)  # noqa: S603 - our own program
+    done = subprocess.run([sys.executable, "-c", VICTIM, url, moment], cwd=ROOT, check=False, timeout=60)
     assert done.returncode == -signal.SIGKILL
 
 

@@ -61,7 +61,7 @@ def test_of_five_processes_on_an_empty_database_one_migrates_and_none_fails(empt
     with ExitStack() as stack:
         nodes = [
             stack.enter_context(
-                subprocess.Popen(  # noqa: S603 - our own program
+                subprocess.Popen(
                     [sys.executable, "-c", NODE, empty_database_url],
                     cwd=ROOT,
                     stdin=subprocess.PIPE,
