@@ -47,6 +47,12 @@ format: $(STAMPS)/dev ## Mend the format and what the linter can mend
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
+demo: $(STAMPS)/platform $(VENDOR)/.built ## Run a small live competition: platform, hill, agent, webhook receiver, players
+	@$(BIN)/ctfplatform demo $(ARGS)
+
+bench: $(STAMPS)/dev $(VENDOR)/.built ## Measure the opening rush of an event against a platform of its own
+	@$(BIN)/python -m bench $(ARGS)
+
 migrate: $(STAMPS)/platform ## Create or upgrade the database in ./var, or adopt a CTFd one: ARGS="--database URL"
 	@$(BIN)/ctfplatform migrate --data-dir var $(ARGS)
 
