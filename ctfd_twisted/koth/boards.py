@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Subquery, Table, and_, ca
 
 from ctfd_twisted.accounts.tables import teams, users
 from ctfd_twisted.challenges.tables import challenges
-from ctfd_twisted.koth.rules import FAILURES_TO_TELL, FOUND
+from ctfd_twisted.koth.rules import FAILURES_TO_TELL, FOUND, Account
 from ctfd_twisted.koth.tables import hills, ticks
 
 
@@ -69,7 +69,7 @@ class PastReign(msgspec.Struct, frozen=True):
 
 
 class Tick(msgspec.Struct, frozen=True):
-    """One recorded tick."""
+    """One recorded tick; ``listed`` says whether the account is neither hidden nor banned."""
 
     tick: int
     due: datetime
@@ -86,6 +86,7 @@ class Tick(msgspec.Struct, frozen=True):
     answers: tuple[dict[str, Any], ...]
     void_id: int | None
     voided: str | None
+    listed: bool = True
 
 
 class Sight(msgspec.Struct, frozen=True):
@@ -223,7 +224,7 @@ def read_ticks(
         wanted.append(or_(own, and_(true(), *_before(sight.until)) if sight.others else false()))
     total = conn.execute(select(func.count()).select_from(ticks).where(*wanted)).scalar_one()
     found = conn.execute(
-        select(ticks, accounts.c.id.label("account_id"), accounts.c.name)
+        select(ticks, accounts.c.id.label("account_id"), accounts.c.name, _listed(accounts).label("listed"))
         .outerjoin(accounts, accounts.c.id == owner)
         .where(*wanted)
         .order_by(ticks.c.tick.desc())
@@ -231,6 +232,14 @@ def read_ticks(
         .offset(offset)
     )
     return tuple(_tick(row, kind) for row in found), int(total)
+
+
+def name_account(conn: Connection, account: Account, *, teams_mode: bool) -> KingOfHill | None:
+    """The name of who scores for *account*; None where nobody does, as for who has no team."""
+    accounts, kind, _ = _accounts(ticks, teams_mode=teams_mode)
+    account_id = account.team_id if teams_mode else account.user_id
+    name = conn.execute(select(accounts.c.name).where(accounts.c.id == account_id)).scalar()
+    return _king(account_id, name, kind)
 
 
 def _accounts(table: Table, *, teams_mode: bool) -> tuple[Table, str, ColumnElement[Any]]:
@@ -290,4 +299,5 @@ def _tick(row: Row[Any], kind: str) -> Tick:
         answers=tuple(row.answers or ()),
         void_id=row.void_id,
         voided=row.voided,
+        listed=bool(row.listed),
     )

@@ -123,7 +123,8 @@ class HillClient:
             if deadline.active():
                 deadline.cancel()
         latency = round((self._clock.seconds() - began) * 1000)
-        return msgspec.structs.replace(reply, latency_ms=latency, fingerprint=line.fingerprint)
+        connected = line.connected or reply.status is not None
+        return msgspec.structs.replace(reply, latency_ms=latency, fingerprint=line.fingerprint, connected=connected)
 
     async def _answer(self, request: _Request, settings: HillSettings, line: Line) -> Reply:
         headers = Headers({"User-Agent": [USER_AGENT]})

@@ -53,12 +53,15 @@ def read_commitments(conn: Connection) -> tuple[Commitment, ...]:
     return (Commitment(commitment(present), shown), *(Commitment(commitment(secret), secret) for secret in earlier))
 
 
-def publish_moments(conn: Connection) -> tuple[Commitment, ...]:
-    """Publish the present secret of moments, for good, and return all commitments; repeating it changes nothing."""
+def publish_moments(conn: Connection, *, publish: bool = True) -> tuple[Commitment, ...]:
+    """Publish the present secret of moments, for good, and return all commitments; repeating it changes nothing.
+
+    Without *publish* its commitment alone, which there is then in any case.
+    """
     ensure_secrets(conn)
     published = _published(conn)
     present = read_secret(conn, MOMENTS)
-    if present is not None and present not in published:
+    if publish and present is not None and present not in published:
         _write(conn, _PUBLISHED, json.dumps([*published, present]))
     return read_commitments(conn)
 

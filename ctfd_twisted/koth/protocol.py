@@ -30,7 +30,10 @@ _NO_OWNER: Final = 500
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """What one request brought back; ``status`` is None where no answer came, and ``detail`` says why then."""
+    """What one request brought back; ``status`` is None where no answer came, and ``detail`` says why then.
+
+    ``fingerprint`` is that of the certificate that was shown, ``connected`` false where nobody took the call.
+    """
 
     step: Step
     latency_ms: int
@@ -40,6 +43,7 @@ class Reply(msgspec.Struct, frozen=True):
     failure: Failure | None = None
     detail: str = ""
     fingerprint: str | None = None
+    connected: bool = True
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -63,8 +67,8 @@ class Reading(msgspec.Struct, frozen=True):
 class Evidence(msgspec.Struct, frozen=True):
     """All that one poll has learnt.
 
-    ``owners`` holds the text of each reading of the owner, and is empty where ``failure`` is not None. ``status`` and
-    ``latency_ms`` are those of the first answer.
+    ``owners`` holds the text of each reading of the owner, and is empty where ``failure`` is not None. ``status``,
+    ``latency_ms``, ``fingerprint`` and ``connected`` are those of the first answer.
     """
 
     started: datetime
@@ -76,6 +80,7 @@ class Evidence(msgspec.Struct, frozen=True):
     detail: str = ""
     answers: tuple[Kept, ...] = ()
     fingerprint: str | None = None
+    connected: bool = True
 
 
 class _Owner(msgspec.Struct):
@@ -152,6 +157,7 @@ def gathered(started: datetime, replies: Iterable[Reply], readings: Iterable[Rea
         detail=next((reading.detail for reading in reversed(read) if reading.detail), ""),
         answers=tuple(_kept(reply) for reply in came),
         fingerprint=came[0].fingerprint,
+        connected=came[0].connected,
     )
 
 

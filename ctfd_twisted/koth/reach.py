@@ -36,6 +36,11 @@ class Line:
         """Note the certificate that the other side has shown."""
         self.fingerprint = fingerprint
 
+    @property
+    def connected(self) -> bool:
+        """Whether somebody took the call."""
+        return self._connection is not None
+
     def opened(self, connection: Counted) -> None:
         """Note the connection."""
         self._connection = connection

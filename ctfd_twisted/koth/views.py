@@ -8,7 +8,7 @@ moved along.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -36,10 +36,13 @@ class Onlooker(msgspec.Struct, frozen=True):
     until: datetime | None
 
 
+ADMIN: Final = Onlooker(is_admin=True, accounts=True, scores=True, points=True, until=None)
+
+
 def onlooker(competition: Competition, now: datetime, player: Player | None) -> Onlooker:
     """What *player* (None: somebody who is not signed in) may see at *now*."""
     if player is not None and player.is_admin:
-        return Onlooker(is_admin=True, accounts=True, scores=True, points=True, until=None)
+        return ADMIN
     logged_in = player is not None
     scores = competition.sees_scores(logged_in=logged_in, is_admin=False)
     frozen = competition.frozen(now)
@@ -105,7 +108,7 @@ def shown_reign(reign: PastReign, sees: Onlooker) -> dict[str, Any]:
 def shown_check(tick: Tick) -> dict[str, Any]:
     """One tick with all its evidence, for administrators."""
     return {
-        **shown_tick(tick, own=True),
+        **shown_tick(tick, ADMIN, own=True),
         "started": iso(tick.started),
         "identifier": tick.identifier,
         "award_id": tick.award_id,
@@ -116,7 +119,7 @@ def shown_check(tick: Tick) -> dict[str, Any]:
     }
 
 
-def shown_tick(tick: Tick, *, own: bool) -> dict[str, Any]:
+def shown_tick(tick: Tick, sees: Onlooker, *, own: bool) -> dict[str, Any]:
     """One tick for players; the identifier, which may be a token, for its *own* account alone."""
     return {
         "tick": tick.tick,
@@ -125,8 +128,8 @@ def shown_tick(tick: Tick, *, own: bool) -> dict[str, Any]:
         "status": tick.status,
         "outcome": tick.outcome,
         "identifier": tick.identifier if own else None,
-        "account": shown_account(tick.account),
-        "points": tick.points,
+        "account": shown_account(tick.account if own or (sees.accounts and tick.listed) else None),
+        "points": tick.points if own or sees.points else None,
         "detail": tick.detail if own else None,
     }
 
