@@ -1,9 +1,7 @@
 """What every page holds, whoever asks: read as scripts and browsers do."""
 
 import re
-from collections.abc import Iterator
 
-import pytest
 from sqlalchemy import Connection
 
 from ctfd_twisted.content.tables import pages
@@ -13,13 +11,6 @@ from ctfd_twisted.testing.builders import a_team, a_user
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\"'&\u2028"
 FIRST_HEX = re.compile("[a-f0-9]{64}")
-
-
-@pytest.fixture
-def platform() -> Iterator[MemoryPlatform]:
-    platform = MemoryPlatform().setup()
-    yield platform
-    platform.close()
 
 
 def csrf_nonce(text: str) -> str:
