@@ -66,18 +66,18 @@ class ChallengesApi:
     def list_challenges(self, call: Call) -> Any:
         """Every challenge that the caller may see."""
         require_account(call)
-        wanted = call.query(ListFilter) if call.arguments else ListFilter()
+        wanted = call.query(ListFilter) if call.arguments else None
         view = self._reader.ready(call)
         return self._list_later(call, wanted) if view is None else self._list(call, view, wanted)
 
-    async def _list_later(self, call: Call, wanted: ListFilter) -> Answer:
+    async def _list_later(self, call: Call, wanted: ListFilter | None) -> Answer:
         return self._list(call, await self._reader.get(call), wanted)
 
-    def _list(self, call: Call, view: View, wanted: ListFilter) -> Answer:
-        everything = view.is_admin and call.argument("view") == "admin"
+    def _list(self, call: Call, view: View, wanted: ListFilter | None) -> Answer:
+        everything = wanted is not None and view.is_admin and call.argument("view") == "admin"
         counts = call.sees_scores and call.sees_accounts
         listing = self._listing(view.catalogue, counts=counts, everything=everything)
-        if not wanted.is_empty:
+        if wanted is not None and not wanted.is_empty:
             return Answer(listing.body(view.viewer, call.now, wanted))
         key = (None if call.player is None else call.player.id, counts, everything)
         basis = (listing, view.own, view.viewer.modules)
