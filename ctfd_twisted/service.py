@@ -34,6 +34,10 @@ from ctfd_twisted.http.call import Front
 from ctfd_twisted.http.cookies import Cookies
 from ctfd_twisted.http.pipeline import Pipeline
 from ctfd_twisted.http.site import PlatformSite, make_site, mounted
+from ctfd_twisted.koth.client import HillClient
+from ctfd_twisted.koth.handlers import hill_handlers, hill_poller
+from ctfd_twisted.koth.reach import Network as HillNetwork
+from ctfd_twisted.koth.reach import Reach as HillReach
 from ctfd_twisted.mail.api import MailApi
 from ctfd_twisted.mail.dispatcher import MailDispatcher
 from ctfd_twisted.mail.post import Post
@@ -68,11 +72,11 @@ class Platform(msgspec.Struct, frozen=True):
 
 
 def make_platform(
-    settings: Settings, clock: IReactorTime, db: Database, hash_in: Start, webhook_reach: Reach
+    settings: Settings, clock: IReactorTime, db: Database, hash_in: Start, webhook_reach: Reach, hill_reach: HillReach
 ) -> Platform:
     """Put the platform together over *db*; nothing is read or started yet.
 
-    *webhook_reach* is how webhooks get out.
+    *webhook_reach* is how webhooks get out, *hill_reach* how agents of hills are asked.
     """
     bus = db.bus
 
@@ -109,20 +113,26 @@ def make_platform(
     async def remove_files(_locations: Sequence[str]) -> None:
         """Nothing is uploaded yet, so there is nothing to remove."""
 
+    reader = ChallengeReader(db, bus)
     challenges = challenge_handlers(
-        db, ChallengeReader(db, bus), sign=keys.sign, render_view=view_renderer(pages), remove_files=remove_files
+        db, reader, sign=keys.sign, render_view=view_renderer(pages), remove_files=remove_files
     )
+    agents = HillClient(clock, hill_reach)
     webhooks = WebhookClient(clock, webhook_reach, settings.webhook_header_prefix)
     apis = [
         *accounts,
         *challenges,
         *scoring_handlers(db),
+        *hill_handlers(db, reader, agents),
         MailApi(db, postman, settings.mail),
         *webhook_handlers(clock, db, webhooks),
     ]
     custom_pages, page_routes = page_handlers(db, pages, assets, public_pages, apis)
     site = PlatformSite(pipeline, [*apis, *page_routes], custom_pages.fallback)
     services: list[IService] = [tracker]
+    if "koth" in settings.roles:
+        prefix = settings.webhook_header_prefix
+        services.append(hill_poller(clock, db, agents, node=db.engines.node, prefix=prefix))
     if "webhooks" in settings.roles:
         services.append(Dispatcher(clock, db, webhooks, db.engines.node))
     if "mail" in settings.roles:
@@ -149,7 +159,8 @@ def make_node(settings: Settings, reactor: Any) -> Node:
     bus = Bus()
     call = reactor.callFromThread
     db = Database(engines, bus, write=start_in(writing, call), read=start_in(reading, call))
-    platform = make_platform(settings, reactor, db, start_in(hashing, call), Network(reactor))
+    hashes = start_in(hashing, call)
+    platform = make_platform(settings, reactor, db, hashes, Network(reactor), HillNetwork(reactor))
     door = FrontDoor(db)
     services = [*platform.services]
     if not sqlite:

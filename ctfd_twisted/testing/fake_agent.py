@@ -1,7 +1,7 @@
 """A King-of-the-Hill agent that says what a test wants, in memory or behind a real port.
 
 ``tests/contract/test_agents.py`` holds it to what the real agent does, so that what is tested against it is tested
-against the real one. :class:`MemoryReach` gives it to a ``HillClient`` by its host's name, without a socket.
+against the real one. :class:`FakeAgents` gives it to a ``HillClient`` by its host's name, without a socket.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def _say(request: Request, status: int, body: bytes, content_type: bytes) -> byt
     return body
 
 
-class MemoryReach:
+class FakeAgents:
     """The way to fake agents by the names of their hosts, in memory.
 
     A host that nobody has added does not resolve; one in ``refusing`` refuses the connection.
@@ -165,7 +165,7 @@ class MemoryReach:
 class _Switchboard:
     """Hands a request to the fake agent at its host."""
 
-    def __init__(self, reach: MemoryReach) -> None:
+    def __init__(self, reach: FakeAgents) -> None:
         self._reach = reach
 
     def request(

@@ -31,6 +31,7 @@ from ctfd_twisted.db.writes import insert_row
 from ctfd_twisted.schema import metadata
 from ctfd_twisted.service import make_platform
 from ctfd_twisted.settings import Settings
+from ctfd_twisted.testing.fake_agent import FakeAgents
 from ctfd_twisted.testing.webhooks import MemoryReach
 
 T = TypeVar("T")
@@ -202,7 +203,11 @@ class MemoryPlatform:
         metadata.create_all(self.db.engines.write_engine)
         #: Who answers webhooks; nobody, until a test says so.
         self.webhook_reach = MemoryReach()
-        self.platform = make_platform(self.settings, self.clock, self.db, start_inline, self.webhook_reach)
+        #: The agents of hills, by the names of their hosts.
+        self.hill_reach = FakeAgents()
+        self.platform = make_platform(
+            self.settings, self.clock, self.db, start_inline, self.webhook_reach, self.hill_reach
+        )
         self.treq = StubTreq(self.platform.resource)
 
     def close(self) -> None:

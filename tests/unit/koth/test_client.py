@@ -13,7 +13,7 @@ from twisted.internet.task import Clock
 from ctfd_twisted.koth.client import HillClient
 from ctfd_twisted.koth.protocol import Evidence
 from ctfd_twisted.testing import result_of
-from ctfd_twisted.testing.fake_agent import FakeAgent, MemoryReach
+from ctfd_twisted.testing.fake_agent import FakeAgent, FakeAgents
 from ctfd_twisted.testing.hills import hill_settings
 
 
@@ -24,7 +24,7 @@ class Range:
         self.clock = Clock()
         self.clock.advance(1_000_000)
         self.agent = FakeAgent("ada")
-        self.reach = MemoryReach(hill=self.agent)
+        self.reach = FakeAgents(hill=self.agent)
         numbers = count()
         self.client = HillClient(self.clock, self.reach, lambda: f"nonce {next(numbers)}")
 

@@ -28,7 +28,7 @@ from ctfd_twisted.schema import metadata
 from ctfd_twisted.scoring.tables import awards
 from ctfd_twisted.testing import result_of
 from ctfd_twisted.testing.builders import a_user
-from ctfd_twisted.testing.fake_agent import FakeAgent, MemoryReach
+from ctfd_twisted.testing.fake_agent import FakeAgent, FakeAgents
 from ctfd_twisted.testing.hills import a_hill, hill_settings
 from ctfd_twisted.webhooks.shared_secret import read_shared_secret
 from ctfd_twisted.webhooks.signatures import signature
@@ -67,7 +67,7 @@ class Place:
         self.db = Database(open_engines("sqlite://"), Bus(), write=start_inline, read=start_inline)
         metadata.create_all(self.db.engines.write_engine)
         self.agent = FakeAgent("ada")
-        self.reach = MemoryReach(hill=self.agent)
+        self.reach = FakeAgents(hill=self.agent)
         self.run(write_config, {"setup": True})
         self.ada = self.run(a_user)
 
