@@ -57,6 +57,7 @@ class AdminHillPages:
             fields=_fields(),
             values=found.values,
             ticks=found.ticks,
+            voids=found.voids,
             outcomes=_OUTCOMES,
             failed=FAILED,
             chosen_outcome=outcome or "",

@@ -9,9 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Connection
 
-from ctfd_twisted.competition.store import read_competition
 from ctfd_twisted.db.database import Database
 from ctfd_twisted.db.snapshot import Snapshot
 from ctfd_twisted.errors import Forbidden, Invalid
@@ -20,8 +18,6 @@ from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.errors import error_text
 from ctfd_twisted.http.gates import ANYONE, CHALLENGES_VISIBLE, DURING_EVENT, VERIFIED
 from ctfd_twisted.http.routes import Routes
-from ctfd_twisted.koth.boards import Hill, read_hills
-from ctfd_twisted.koth.views import onlooker, shown_hill
 from ctfd_twisted.web.api_answers import ApiAnswers
 from ctfd_twisted.web.challenge_view import Opened, opened_challenge, shelves_of
 from ctfd_twisted.web.pages import Pages
@@ -30,6 +26,8 @@ from ctfd_twisted.web.requirements import AskedOfAll, read_asked, team_is_comple
 _INCOMPLETE_TEAM: Final = "Please fill in all required team profile fields"
 _ALL: Final = "/api/v1/challenges"
 _ONE: Final = "/api/v1/challenges/<challenge_id>"
+_HILLS: Final = "/api/v1/koth"
+_HILL: Final = "/api/v1/koth/<int:challenge_id>"
 _LOCKED: Final = "This challenge opens when others are solved."
 
 
@@ -50,7 +48,6 @@ class ChallengePages:
         self._pages = pages
         self._answers = answers
         self._asked: Snapshot[AskedOfAll] = Snapshot(db, db.bus, read_asked, ("accounts", "config"))
-        self._hills = Snapshot(db, db.bus, _read_hills, ("hills", "challenges", "accounts", "config"))
 
     @routes.get("/challenges", ANYONE)
     async def challenges(self, call: Call) -> Answer:
@@ -101,11 +98,13 @@ class ChallengePages:
         shown = await self._answers.data(call, "GET", _ONE, challenge_id=asked)
         if shown["type"] == "hidden":
             return None, [_LOCKED]
-        solvers = None
-        if call.sees_scores and call.sees_accounts:
+        solvers, standings = None, ()
+        if "koth" in shown:
+            standings = (await self._answers.data(call, "GET", _HILL, challenge_id=shown["id"]))["standings"]
+        elif call.sees_scores and call.sees_accounts:
             solvers = await self._answers.data(call, "GET", f"{_ONE}/solves", challenge_id=asked)
         known = [challenge["id"] for challenge in await self._answers.data(call, "GET", _ALL)]
-        return opened_challenge(shown, call.competition, known=known, solvers=solvers), []
+        return opened_challenge(shown, call.competition, known=known, solvers=solvers, standings=tuple(standings)), []
 
     async def _show(self, call: Call, opened: Opened | None, infos: list[str], result: Result | None) -> Answer:
         context: dict[str, Any] = {
@@ -116,13 +115,15 @@ class ChallengePages:
         if opened is not None and call.request.getHeader(b"hx-request"):
             return self._pages.fragment(call, "parts/challenge.html", **context)
         competition = call.competition
-        sees = onlooker(competition, call.now, call.player)
-        hills = {hill.challenge_id: shown_hill(hill, competition, call.now, sees) for hill in await self._hills.get()}
+        listed = await self._answers.data(call, "GET", _ALL)
+        # Most competitions have no hill, and then nobody has to be asked who holds them.
+        has_hills = any(challenge["type"] == "koth" for challenge in listed)
+        hills = await self._answers.data(call, "GET", _HILLS) if has_hills else ()
         return self._pages.render(
             call,
             "challenges.html",
-            shelves=shelves_of(await self._answers.data(call, "GET", _ALL)),
-            hills=hills,
+            shelves=shelves_of(listed),
+            hills={hill["challenge_id"]: hill for hill in hills},
             infos=[*_notices(call), *infos],
             ends_at=competition.end if competition.end and not competition.ended(call.now) else None,
             **context,
@@ -150,7 +151,3 @@ def _notices(call: Call) -> list[str]:
     if competition.ended(call.now):
         notices.append(f"{competition.name} has ended")
     return notices
-
-
-def _read_hills(conn: Connection) -> tuple[Hill, ...]:
-    return read_hills(conn, teams_mode=read_competition(conn).teams)

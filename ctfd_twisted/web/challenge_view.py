@@ -39,7 +39,11 @@ class Solver(msgspec.Struct, frozen=True):
 
 
 class Opened(msgspec.Struct, frozen=True, kw_only=True):
-    """One challenge, opened. ``koth`` is what the API shows of a hill; ``solvers`` None where they are not shown."""
+    """One challenge, opened.
+
+    ``koth`` is what the API shows of a hill, ``standings`` who got what out of it; ``solvers`` is None where they are
+    not shown.
+    """
 
     id: int
     name: str
@@ -58,6 +62,7 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
     koth: Mapping[str, Any] | None
     next_id: int | None = None
     solvers: tuple[Solver, ...] | None = None
+    standings: tuple[Mapping[str, Any], ...] = ()
 
 
 class Shelf(msgspec.Struct):
@@ -92,6 +97,7 @@ def opened_challenge(
     *,
     known: Iterable[int] = (),
     solvers: Iterable[Mapping[str, Any]] | None = None,
+    standings: tuple[Mapping[str, Any], ...] = (),
 ) -> Opened:
     """The page's view of the detail *shown*; *known* are the challenges that the caller sees in the list."""
 
@@ -122,6 +128,7 @@ def opened_challenge(
         koth=shown.get("koth"),
         next_id=next_id if next_id in set(known) else None,
         solvers=None if solvers is None else tuple(map(_solver, solvers)),
+        standings=standings,
     )
 
 

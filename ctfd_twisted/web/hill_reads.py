@@ -14,6 +14,7 @@ from ctfd_twisted.errors import NotFound
 from ctfd_twisted.koth.boards import EVERYTHING, Hill, Tick, failing_hills, read_hills, read_ticks
 from ctfd_twisted.koth.settings import readout
 from ctfd_twisted.koth.store import read_settings_of
+from ctfd_twisted.koth.voids import Void, read_voids
 
 #: The newest ticks that the list shows of each hill.
 LAST_TICKS: Final = 24
@@ -31,12 +32,13 @@ class HillLine(msgspec.Struct, frozen=True):
 
 
 class HillPage(msgspec.Struct, frozen=True):
-    """One hill: its settings as the form shows them, and some of its ticks, newest first, with how many there are."""
+    """One hill: its settings as the form shows them, some of its ticks, newest first, and what was taken back."""
 
     hill: Hill
     values: Mapping[str, Any]
     ticks: tuple[Tick, ...]
     total: int
+    voids: tuple[Void, ...]
 
 
 def read_hill_list(
@@ -75,4 +77,4 @@ def read_hill_page(
         limit=limit,
         offset=offset,
     )
-    return HillPage(hill, {**common, **readout(settings)}, ticks, total)
+    return HillPage(hill, {**common, **readout(settings)}, ticks, total, tuple(read_voids(conn, challenge_id)))

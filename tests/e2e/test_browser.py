@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -9,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
-from running import Person, PlatformProcess
+from running import Person, PlatformProcess, Receiver
 
 pytestmark = pytest.mark.browser
 
@@ -205,6 +207,58 @@ def test_playing_needs_no_javascript(browser: Browser, platform: PlatformProcess
     bob.page.goto("/logout")
     bob.log_in("bob", "wrong")
     expect(page.get_by_text("Your username or password is incorrect")).to_be_visible()
+
+
+def test_a_hill_is_made_tried_and_saved_by_hand(browser: Browser, platform: PlatformProcess) -> None:
+    """The form says what is wrong at each field, and the probe says how far it came."""
+    organiser = Screen(browser, platform)
+    organiser.set_up("users")
+    page = organiser.page
+    page.goto("/admin")
+    page.get_by_role("link", name="Hills").click()
+    page.get_by_role("link", name="New hill").click()
+    page.get_by_label("Name", exact=True).fill("Lighthouse")
+    page.get_by_label("Category").fill("hills")
+    page.get_by_label("URL", exact=True).fill("nonsense")
+    page.get_by_label("Reward").fill("5")
+    page.get_by_role("button", name="Create the hill").click()
+    expect(page.get_by_label("URL", exact=True)).to_have_attribute("aria-invalid", "true")
+    # Nobody listens on the discard port.
+    page.get_by_label("URL", exact=True).fill("http://127.0.0.1:9/status")
+    page.get_by_role("button", name="Test these settings").click()
+    expect(page.get_by_role("heading", name="The hill would be: unreachable")).to_be_visible()
+    expect(page.locator(".probe li.failed")).to_contain_text("Connect to the agent")
+    page.get_by_role("button", name="Create the hill").click()
+    expect(page.get_by_role("heading", name="Lighthouse")).to_be_visible()
+    page.get_by_label("State").select_option("visible")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Saved.")).to_be_visible()
+    page.goto("/challenges")
+    page.get_by_role("link", name="Lighthouse").click()
+    expect(page.get_by_role("dialog").get_by_text("5 points per tick", exact=True)).to_be_visible()
+
+
+def test_a_webhook_is_added_validated_and_tried_by_hand(browser: Browser, platform: PlatformProcess) -> None:
+    organiser = Screen(browser, platform)
+    organiser.set_up("users")
+    page = organiser.page
+    page.goto("/admin/webhooks")
+    page.get_by_text("Show the secret").click()
+    secret = page.locator("details code").first.inner_text()
+    with Receiver(lambda token: hmac.new(secret.encode(), token.encode(), hashlib.sha256).hexdigest()) as receiver:
+        page.get_by_label("URL").fill(receiver.url)
+        page.get_by_role("button", name="Add").click()
+        expect(page.get_by_role("heading", name=receiver.url)).to_be_visible()
+        expect(page.locator(".state").first).to_have_text("pending")
+        page.get_by_role("button", name="Validate").click()
+        expect(page.locator(".state").first).to_have_text("active")
+        page.get_by_role("button", name="Send a test").click()
+        expect(page.get_by_text(re.compile("Answered 200 in"))).to_be_visible()
+        assert [headers["Service-Webhook-Event"] for headers, _ in receiver.events] == ["ping"]
+    organiser.page.on("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Remove").click()
+    expect(page.get_by_text("Nobody is told yet.")).to_be_visible()
+    assert organiser.complaints == []
 
 
 def test_the_switch_between_light_and_dark_is_remembered(browser: Browser, platform: PlatformProcess) -> None:

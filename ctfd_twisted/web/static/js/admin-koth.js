@@ -38,6 +38,30 @@
     location.href = `${window.CTFd.config.urlRoot}/admin/koth`;
   });
 
+  document.getElementById("reset")?.addEventListener("click", async () => {
+    if (!confirm("Reset the target now? Nobody holds the hill afterwards.")) return;
+    const answer = await send("POST", `/api/v1/koth/${id}/reset`, {});
+    if (answer.errors) return toast(sentence(answer.errors), "danger");
+    toast("The target is reset as soon as no poll is under way.", "success");
+  });
+
+  const taken = document.getElementById("void-form");
+  taken?.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const { from, to, reason } = taken.elements;
+    const body = { from: from.valueAsNumber, to: to.valueAsNumber, reason: reason.value };
+    const answer = await send("POST", `/api/v1/koth/${id}/void`, body);
+    showErrors(taken, answer.errors);
+    if (!answer.errors) location.reload();
+  });
+  document.addEventListener("click", async (event) => {
+    const { undo } = event.target.dataset ?? {};
+    if (!undo) return;
+    const answer = await send("DELETE", `/api/v1/koth/${id}/void/${undo}`);
+    if (answer.errors) return toast(sentence(answer.errors), "danger");
+    location.reload();
+  });
+
   const add = (parent, tag, text, className) => {
     const element = document.createElement(tag);
     if (text !== undefined) element.textContent = text;
@@ -55,6 +79,14 @@
     show(answer.data);
   });
 
+  const stepsInWords = {
+    connect: "Connect to the agent",
+    tls: "Check its certificate",
+    claim: "Ask who holds the target",
+    health: "Check its health",
+    target: "Look at the target from outside",
+  };
+
   function show(probe) {
     result.replaceChildren();
     result.hidden = false;
@@ -65,7 +97,7 @@
       const line = add(steps, "li", undefined, step.ok ? "ok" : "failed");
       add(line, "span", step.ok ? "✓" : "✗", "mark").setAttribute("aria-label", step.ok ? "passed" : "failed");
       const text = add(line, "div");
-      add(text, "strong", step.step);
+      add(text, "strong", stepsInWords[step.step] ?? step.step);
       if (step.detail) add(text, "p", step.detail);
       if (step.body) add(text, "pre", step.body);
     }
@@ -79,7 +111,8 @@
     fact("Status", probe.status);
     fact("Latency", probe.latency_ms === null ? null : `${probe.latency_ms} ms`);
     fact("Identifier", probe.identifier);
-    fact("Stands for", probe.account?.name);
+    fact("Stands for", probe.account && `${probe.account.name} (by ${probe.matched_by})`);
+    fact("Signed", probe.signed === null ? null : probe.signed ? "yes" : "no: an older agent");
     fact("Certificate", probe.fingerprint);
     result.focus();
   }
