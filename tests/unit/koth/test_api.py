@@ -1,0 +1,411 @@
+"""The REST API of hills, as administrators and players see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection
+
+from ctfd_twisted.competition.store import read_secret
+from ctfd_twisted.db.notices import touch
+from ctfd_twisted.koth.client import HillClient
+from ctfd_twisted.koth.handlers import hill_poller
+from ctfd_twisted.koth.keys import MOMENTS
+from ctfd_twisted.koth.schedule import commitment
+from ctfd_twisted.testing import Client, MemoryPlatform, result_of
+from ctfd_twisted.testing.builders import a_team, a_user
+from ctfd_twisted.testing.fake_agent import FakeAgent
+
+HILL = {
+    "name": "The Hill",
+    "category": "crown",
+    "type": "koth",
+    "state": "visible",
+    "connection_info": "http://t:5000/",
+}
+SETTINGS = {"url": "http://hill:31337/status", "interval": 60, "reward": 10, "api_key": "sesame"}
+
+
+class Arena:
+    """A platform with one hill that is polled, an admin, and two players."""
+
+    def __init__(self, mode: str = "users", **columns: Any) -> None:
+        self.platform = MemoryPlatform().setup(mode)
+        self.agent = FakeAgent("ada", key="sesame")
+        self.platform.hill_reach.agents["hill"] = self.agent
+        self.admin = self.platform.admin()
+        self.ada, self.bob = self.platform.player("ada", **columns), self.platform.player("bob", **columns)
+        self.hill = int(self.admin.post("/api/v1/challenges", {**HILL, **SETTINGS}).data["id"])
+        client = HillClient(self.platform.clock, self.platform.hill_reach)
+        self.poller = hill_poller(self.platform.clock, self.platform.db, client, node="n", prefix="Service-Webhook")
+
+    def play(self, minutes: int) -> None:
+        if not self.poller.running:
+            self.poller.startService()
+        for _ in range(minutes * 12):
+            self.platform.clock.advance(5)
+
+    def get(self, path: str = "", who: Client | None = None) -> Any:
+        return (who or self.ada).get(f"/api/v1/koth{path}").data
+
+
+@pytest.fixture
+def arena() -> Iterator[Arena]:
+    made = Arena()
+    yield made
+    if made.poller.running:
+        result_of(made.poller.stopService())
+    made.platform.close()
+
+
+# Settings
+
+
+def test_a_hill_is_made_and_read_by_administrators_with_all_its_settings(arena: Arena) -> None:
+    shown = arena.admin.get(f"/api/v1/challenges/{arena.hill}").data
+    assert (shown["type"], shown["value"], shown["reward"]) == ("koth", 10, 10)
+    assert (shown["url"], shown["interval"], shown["api_key"]) == ("http://hill:31337/status", 60, "sesame")
+    assert (shown["timeout"], shown["health_gate"], shown["jitter"], shown["confirm_ticks"]) == (5, False, 0, 1)
+
+
+def test_players_see_the_state_of_a_hill_and_none_of_its_settings(arena: Arena) -> None:
+    arena.play(1)
+    shown = arena.ada.get(f"/api/v1/challenges/{arena.hill}").data
+    assert not shown.keys() & {"url", "api_key", "tls_certificate", "client_key", "timeout", "jitter", "reset_url"}
+    koth = shown["koth"]
+    assert koth.keys() == {"token", "king", "since", "reward", "interval", "next_tick"}
+    assert koth["king"]["name"] == "ada"
+    assert koth["king"]["type"] == "user"
+    assert len(koth["token"]) >= 20
+    assert arena.bob.get(f"/api/v1/challenges/{arena.hill}").data["koth"]["token"] != koth["token"]
+    assert "sesame" not in arena.ada.get(f"/api/v1/challenges/{arena.hill}").text
+
+
+def test_wrong_settings_name_each_field_and_store_nothing(arena: Arena) -> None:
+    before = len(arena.admin.get("/api/v1/challenges?view=admin").data)
+    reply = arena.admin.post("/api/v1/challenges", {**HILL, "interval": 0, "reward": "x", "jitter": 4})
+    assert reply.status == 400
+    assert reply.errors.keys() >= {"url", "interval", "reward"}
+    assert len(arena.admin.get("/api/v1/challenges?view=admin").data) == before
+    reply = arena.admin.patch(f"/api/v1/challenges/{arena.hill}", {"name": "New", "timeout": 61})
+    assert (reply.status, list(reply.errors)) == (400, ["timeout"])
+    assert arena.admin.get(f"/api/v1/challenges/{arena.hill}").data["name"] == "The Hill"
+
+
+def test_a_change_of_the_reward_is_a_change_of_the_value(arena: Arena) -> None:
+    assert arena.admin.patch(f"/api/v1/challenges/{arena.hill}", {"reward": 25}).data["value"] == 25
+    assert arena.admin.patch(f"/api/v1/challenges/{arena.hill}", {"value": 7}).data["value"] == 25
+
+
+def test_a_hill_takes_no_flag(arena: Arena) -> None:
+    body = {"challenge_id": arena.hill, "submission": "flag{x}"}
+    reply = arena.ada.post("/api/v1/challenges/attempt", body)
+    assert (reply.status, reply.data["status"]) == (200, "incorrect")
+    assert "hill token" in reply.data["message"]
+
+
+# Reading
+
+
+def test_the_list_shows_kings_and_the_next_tick(arena: Arena) -> None:
+    arena.play(1)
+    (hill,) = arena.get()
+    assert hill == {
+        "challenge_id": arena.hill,
+        "name": "The Hill",
+        "category": "crown",
+        "reward": 10,
+        "interval": 60,
+        "connection_info": "http://t:5000/",
+        "king": {"id": hill["king"]["id"], "name": "ada", "type": "user"},
+        "since": "2026-03-14T15:00:00+00:00",
+        "ticks_held": 2,
+        "last_outcome": "up",
+        "next_tick": "2026-03-14T15:02:00+00:00",
+    }
+    arena.agent.key = "changed"
+    arena.play(1)
+    (hill,) = arena.get()
+    assert (hill["last_outcome"], hill["king"]["name"]) == ("down", "ada")
+    (hill,) = arena.get(who=arena.admin)
+    assert (hill["last_outcome"], hill["failures"]) == ("unauthorized", 1)
+
+
+def test_one_hill_comes_with_its_standings_and_reigns(arena: Arena) -> None:
+    arena.play(2)
+    arena.agent.owner = "bob"
+    arena.play(1)
+    arena.agent.owner = "ada"
+    arena.play(1)
+    hill = arena.get(f"/{arena.hill}")
+    assert [
+        (row["account"]["name"], row["points"], row["ticks"], row["longest_reign"]) for row in hill["standings"]
+    ] == [
+        ("ada", 40, 4, 3),
+        ("bob", 10, 1, 1),
+    ]
+    reply = arena.bob.get(f"/api/v1/koth/{arena.hill}/reigns?per_page=2")
+    assert reply.json["meta"]["pagination"]["total"] == 3
+    assert reply.data[1] == {
+        "account": {"id": reply.data[1]["account"]["id"], "name": "bob", "type": "user"},
+        "from": "2026-03-14T15:03:00+00:00",
+        "to": "2026-03-14T15:03:00+00:00",
+        "ticks": 1,
+        "points": 10,
+    }
+
+
+def test_hills_that_players_may_not_see_are_not_there(arena: Arena) -> None:
+    arena.play(1)
+    arena.admin.patch(f"/api/v1/challenges/{arena.hill}", {"state": "hidden"})
+    assert arena.get() == []
+    for path in ("", "/reigns", "/ticks"):
+        assert arena.ada.get(f"/api/v1/koth/{arena.hill}{path}").status == 404
+        assert arena.ada.get(f"/api/v1/koth/10000{path}").status == 404
+    assert len(arena.get(who=arena.admin)) == 1
+
+
+def test_before_the_start_and_for_strangers_there_is_nothing_to_see(arena: Arena) -> None:
+    stranger = arena.platform.client()
+    assert stranger.get("/api/v1/koth", content_type="application/json").status == 403
+    arena.platform.configure(start=int(arena.platform.clock.seconds()) + 100)
+    assert arena.ada.get("/api/v1/koth").status == 403
+
+
+@pytest.mark.parametrize("path", ["/checks", "/void"])
+def test_evidence_is_for_administrators(arena: Arena, path: str) -> None:
+    assert arena.ada.get(f"/api/v1/koth/{arena.hill}{path}").status == 403
+    assert arena.admin.get(f"/api/v1/koth/{arena.hill}{path}").status == 200
+    assert arena.admin.get(f"/api/v1/koth/10000{path}").status == 404
+
+
+def test_checks_show_every_tick_and_can_be_filtered(arena: Arena) -> None:
+    arena.play(1)
+    arena.agent.owner = ""
+    arena.play(1)
+    path = f"/api/v1/koth/{arena.hill}/checks"
+    (unclaimed,) = arena.admin.get(f"{path}?outcome=unclaimed").data
+    assert (unclaimed["tick"], unclaimed["identifier"], unclaimed["account"]) == (2, "", None)
+    held = arena.admin.get(f"{path}?outcome=held").data[-1]
+    assert held.keys() >= {
+        "tick",
+        "due",
+        "started",
+        "latency_ms",
+        "outcome",
+        "identifier",
+        "account",
+        "award_id",
+        "detail",
+    }
+    assert (held["tick"], held["due"], held["signed"], held["status"]) == (0, "2026-03-14T15:00:00+00:00", True, 200)
+    assert held["answers"] == [
+        {"step": "claim", "status": 200, "latency_ms": 0, "body": '{"success":true,"data":{"identifier":"ada"}}'}
+    ]
+    reply = arena.admin.get(f"{path}?outcome=fine")
+    assert reply.status == 400
+    assert "permitted: 'held', 'unclaimed'" in reply.errors["outcome"]
+
+
+def test_players_see_their_own_ticks_and_all_after_the_end(arena: Arena) -> None:
+    arena.play(1)
+    arena.agent.owner = "bob"
+    arena.play(1)
+    path = f"/{arena.hill}/ticks"
+    assert [tick["tick"] for tick in arena.get(path)] == [1, 0]
+    (own,) = arena.get(path, arena.bob)
+    assert (own["tick"], own["outcome"], own["identifier"], own["points"]) == (2, "held", "bob", 10)
+    arena.platform.configure(end=int(arena.platform.clock.seconds()) - 1, view_after_ctf=True)
+    assert [(tick["tick"], tick["identifier"]) for tick in arena.get(path)] == [(2, None), (1, "ada"), (0, "ada")]
+
+
+# Hidden and frozen
+
+
+def test_while_scores_are_hidden_players_see_kings_but_no_points(arena: Arena) -> None:
+    arena.play(2)
+    arena.platform.configure(score_visibility="hidden")
+    hill = arena.get(f"/{arena.hill}")
+    assert (hill["king"]["name"], hill["ticks_held"], hill["standings"]) == ("ada", None, [])
+    assert arena.ada.get(f"/api/v1/koth/{arena.hill}/reigns").status == 403
+    admins = arena.get(f"/{arena.hill}", arena.admin)
+    assert (admins["ticks_held"], admins["standings"][0]["points"]) == (3, 30)
+
+
+def test_while_scores_are_frozen_players_see_kings_but_no_points(arena: Arena) -> None:
+    arena.play(1)
+    arena.platform.configure(freeze=int(arena.platform.clock.seconds()) + 1)
+    arena.agent.owner = "bob"
+    arena.play(3)
+    hill = arena.get(f"/{arena.hill}")
+    assert (hill["king"]["name"], hill["ticks_held"]) == ("bob", None)
+    assert [(row["account"]["name"], row["points"], row["ticks"]) for row in hill["standings"]] == [("ada", None, 2)]
+    assert [(row["account"]["name"], row["points"]) for row in arena.get(f"/{arena.hill}/reigns")] == [("ada", None)]
+    assert [tick["points"] for tick in arena.get(f"/{arena.hill}/ticks", arena.bob)] == [10, 10, 10], "one's own"
+    admins = arena.get(f"/{arena.hill}", arena.admin)
+    assert [row["account"]["name"] for row in admins["standings"]] == ["bob", "ada"]
+
+
+def test_while_accounts_are_hidden_players_see_no_kings(arena: Arena) -> None:
+    arena.play(1)
+    arena.platform.configure(account_visibility="admins")
+    hill = arena.get(f"/{arena.hill}")
+    assert (hill["king"], hill["since"], hill["standings"]) == (None, None, [])
+    assert arena.get(f"/{arena.hill}", arena.admin)["king"]["name"] == "ada"
+
+
+def test_the_standings_count_what_hills_have_paid(arena: Arena) -> None:
+    arena.play(3)
+    (first,) = arena.ada.get("/api/v1/scoreboard").data
+    assert (first["name"], first["score"]) == ("ada", 40)
+
+
+def test_where_teams_play_kings_are_teams_and_members_share_a_token() -> None:
+    arena = Arena("teams")
+    red = arena.platform.run(partial(a_team, name="Red"))
+    for player in (1, 2):
+        arena.platform.run(_join, f"member {player}", red)
+    one, two = (arena.platform.player(f"member {player}") for player in (1, 2))
+    arena.agent.owner = one.get(f"/api/v1/challenges/{arena.hill}").data["koth"]["token"]
+    arena.play(1)
+    shown = two.get(f"/api/v1/challenges/{arena.hill}").data["koth"]
+    assert (shown["king"], shown["token"]) == ({"id": red, "name": "Red", "type": "team"}, arena.agent.owner)
+    assert [tick["identifier"] for tick in arena.get(f"/{arena.hill}/ticks", two)] == [arena.agent.owner] * 2
+    assert arena.ada.get("/api/v1/koth").status == 403, "she has no team"
+    result_of(arena.poller.stopService())
+    arena.platform.close()
+
+
+def _join(conn: Connection, name: str, team_id: int) -> None:
+    a_user(conn, name=name, team_id=team_id)
+    touch(conn, "accounts")
+
+
+# Probes
+
+
+def test_a_probe_awards_nothing_and_says_what_a_tick_would_make_of_it(arena: Arena) -> None:
+    probe = arena.admin.post(f"/api/v1/koth/{arena.hill}/probe", {}).data
+    assert (probe["outcome"], probe["status"], probe["identifier"], probe["signed"]) == ("held", 200, "ada", True)
+    assert (probe["account"]["name"], probe["matched_by"], probe["fingerprint"]) == ("ada", "name", None)
+    assert [(step["step"], step["ok"]) for step in probe["steps"]] == [("connect", True), ("claim", True)]
+    assert arena.admin.get(f"/api/v1/koth/{arena.hill}/checks").data == []
+    assert arena.admin.get("/api/v1/awards").data == []
+    assert arena.ada.post(f"/api/v1/koth/{arena.hill}/probe", {}).status == 403
+
+
+def test_a_hill_is_probed_before_it_is_saved(arena: Arena) -> None:
+    probe = arena.admin.post("/api/v1/koth/probe", {"url": "http://hill/status", "api_key": "wrong"}).data
+    assert probe["outcome"] == "unauthorized"
+    assert [(step["step"], step["ok"]) for step in probe["steps"]] == [("connect", True), ("claim", False)]
+    probe = arena.admin.post("/api/v1/koth/probe", {"url": "http://nowhere/status"}).data
+    assert (probe["outcome"], probe["status"]) == ("unreachable", None)
+    (step,) = probe["steps"]
+    assert (step["step"], step["ok"]) == ("connect", False)
+    assert "resolved" in step["detail"]
+    reply = arena.admin.post("/api/v1/koth/probe", {"url": "http://h.onion/status", "interval": "x"})
+    assert reply.status == 400
+    assert reply.errors.keys() == {"url", "interval"}
+
+
+def test_a_probe_tells_whom_it_would_not_make_king(arena: Arena) -> None:
+    arena.agent.owner = "admin"
+    probe = arena.admin.post(f"/api/v1/koth/{arena.hill}/probe", {}).data
+    assert (probe["outcome"], probe["detail"]) == ("ineligible", "the user is an administrator")
+    arena.agent.owner = "stranger"
+    probe = arena.admin.post(f"/api/v1/koth/{arena.hill}/probe", {}).data
+    assert (probe["outcome"], probe["account"]) == ("unknown", None)
+
+
+# Voids, resets, the commitment
+
+
+def test_points_are_taken_back_and_given_again(arena: Arena) -> None:
+    arena.play(3)
+    path = f"/api/v1/koth/{arena.hill}/void"
+    void = arena.admin.post(path, {"from": 1, "to": 2, "reason": " the agent was wrong "}).data
+    assert (void["from"], void["to"], void["reason"], void["author"]) == (1, 2, "the agent was wrong", "admin")
+    assert arena.get(f"/{arena.hill}")["standings"][0]["points"] == 20
+    assert arena.ada.get("/api/v1/scoreboard").data[0]["score"] == 20
+    assert [
+        check["voided_outcome"] for check in arena.admin.get(f"/api/v1/koth/{arena.hill}/checks?outcome=void").data
+    ] == [
+        "held",
+        "held",
+    ]
+    assert arena.admin.get(path).data == [void]
+    undone = arena.admin.delete(f"{path}/{void['id']}").data
+    assert (undone["undone_by"], undone["ticks"]) == ("admin", 0)
+    assert arena.ada.get("/api/v1/scoreboard").data[0]["score"] == 40
+    assert arena.admin.delete(f"{path}/{void['id']}").status == 400
+    assert arena.admin.delete(f"{path}/99").status == 404
+
+
+@pytest.mark.parametrize(
+    ("body", "fields"),
+    [
+        ({}, {"from", "to", "reason"}),
+        ({"from": 2, "to": 1, "reason": "x"}, {"to"}),
+        ({"from": 0, "to": 0, "reason": " "}, {"reason"}),
+        ({"from": 50, "to": 60, "reason": "x"}, {"from"}),
+        ({"from": "a", "to": 1, "reason": "x"}, {"from"}),
+    ],
+)
+def test_a_void_must_say_what_and_why(arena: Arena, body: dict[str, Any], fields: set[str]) -> None:
+    reply = arena.admin.post(f"/api/v1/koth/{arena.hill}/void", body)
+    assert (reply.status, reply.errors.keys()) == (400, fields)
+    assert arena.ada.post(f"/api/v1/koth/{arena.hill}/void", body).status == 403
+
+
+def test_a_reset_is_asked_for_where_there_is_a_url(arena: Arena) -> None:
+    path = f"/api/v1/koth/{arena.hill}/reset"
+    reply = arena.admin.post(path, {})
+    assert (reply.status, list(reply.errors)) == (400, ["reset_url"])
+    arena.admin.patch(f"/api/v1/challenges/{arena.hill}", {"reset_url": "http://hill/reset"})
+    arena.play(1)
+    assert arena.ada.post(path, {}).status == 403
+    assert arena.admin.post(path, {}).data["reset_asked"]
+    arena.platform.clock.advance(1)
+    arena.platform.clock.advance(1)
+    assert len(arena.agent.resets) == 1
+    assert arena.get()[0]["king"] is None
+
+
+def test_the_commitment_is_public_and_the_secret_after_the_end(arena: Arena) -> None:
+    stranger = arena.platform.client()
+    secret = arena.platform.run(read_secret, MOMENTS)
+    before = stranger.get("/api/v1/koth/commitment").data
+    assert before == {"algorithm": "SHA-256", "commitment": commitment(secret), "secret": None, "earlier": []}
+    arena.platform.configure(end=int(arena.platform.clock.seconds()) + 10)
+    arena.platform.clock.advance(10)
+    assert stranger.get("/api/v1/koth/commitment").data["secret"] is None
+    arena.platform.clock.advance(1)
+    assert stranger.get("/api/v1/koth/commitment").data == {**before, "secret": secret}
+
+
+def test_a_competition_that_goes_on_after_its_end_gets_a_new_secret(arena: Arena) -> None:
+    arena.platform.configure(end=int(arena.platform.clock.seconds()) - 1, view_after_ctf=True)
+    published = arena.platform.client().get("/api/v1/koth/commitment").data
+    arena.platform.configure(end=None)
+    arena.play(1)
+    now = arena.platform.client().get("/api/v1/koth/commitment").data
+    assert now["secret"] is None
+    assert now["commitment"] != published["commitment"]
+    assert now["earlier"] == [{"commitment": published["commitment"], "secret": published["secret"]}]
+
+
+def test_the_commitment_exists_before_any_hill() -> None:
+    platform = MemoryPlatform().setup()
+    data = platform.client().get("/api/v1/koth/commitment").data
+    assert (len(data["commitment"]), data["secret"]) == (64, None)
+    platform.close()
+
+
+def test_time_is_not_told_beyond_the_grid(arena: Arena) -> None:
+    arena.admin.patch(f"/api/v1/challenges/{arena.hill}", {"jitter": 20})
+    arena.play(1)
+    (hill,) = arena.get()
+    assert hill["next_tick"].endswith(":00+00:00")
