@@ -136,8 +136,17 @@ class Dispatcher(Service):
                 attempt = await self._attempt(following, claim)
                 if self._cut_off:
                     break
-                room = 1 if self.running else 0
-                following = await self._db.run(settle, self._now(), self._node, claim, attempt, self._chance(), room)
+                # While there is room for others, they have been given theirs, and only this endpoint is looked at.
+                following = await self._db.run(
+                    settle,
+                    self._now(),
+                    self._node,
+                    claim,
+                    attempt,
+                    self._chance(),
+                    1 if self.running else 0,
+                    claim.endpoint_id if self._free else None,
+                )
                 if following is not None:
                     claim = following.claims[0]
         self._free += 1

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from msgspec import Struct
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from ctfd_twisted.db.notices import touch
 from ctfd_twisted.webhooks.endpoints import ACTIVE, DISABLED
@@ -31,12 +31,34 @@ class Attempt(Struct, frozen=True):
     retry_after: str | None = None
 
 
+_ENDPOINT: Final = (
+    select(endpoints.c.url, endpoints.c.state, endpoints.c.failures, endpoints.c.failing_since)
+    .where(endpoints.c.id == bindparam("endpoint"))
+    .with_for_update(key_share=True)
+)
+_DELIVERY: Final = (
+    select(deliveries.c.state, deliveries.c.attempts, deliveries.c.claimed_by)
+    .where(deliveries.c.id == bindparam("delivery"))
+    .with_for_update()
+)
+_ATTEMPT: Final = insert(attempts)
+_SET_DELIVERY: Final = update(deliveries).where(deliveries.c.id == bindparam("which"))
+_SET_ENDPOINT: Final = update(endpoints).where(endpoints.c.id == bindparam("which"))
+
+
 def settle(
-    conn: Connection, now: datetime, node: str, claim: Claim, attempt: Attempt, chance: float, room: int
+    conn: Connection,
+    now: datetime,
+    node: str,
+    claim: Claim,
+    attempt: Attempt,
+    chance: float,
+    room: int,
+    endpoint_id: int | None = None,
 ) -> Claims | None:
-    """Record an attempt, and claim what may be sent next, in one transaction instead of two."""
+    """Record an attempt, and claim as ``claim_due`` does what may be sent next: one transaction instead of two."""
     record_attempt(conn, now, node, claim, attempt, chance)
-    return claim_due(conn, now, node, room) if room else None
+    return claim_due(conn, now, node, room, endpoint_id) if room else None
 
 
 def record_attempt(conn: Connection, now: datetime, node: str, claim: Claim, attempt: Attempt, chance: float) -> None:
@@ -46,32 +68,25 @@ def record_attempt(conn: Connection, now: datetime, node: str, claim: Claim, att
     meanwhile is nothing to record for; one that another node has claimed since, because this one was too slow, is
     that node's to try again, but a success counts from whomever it comes.
     """
-    endpoint = conn.execute(
-        select(endpoints.c.url, endpoints.c.state, endpoints.c.failing_since)
-        .where(endpoints.c.id == claim.endpoint_id)
-        .with_for_update(key_share=True)
-    ).first()
-    delivery = conn.execute(
-        select(deliveries.c.state, deliveries.c.attempts, deliveries.c.claimed_by)
-        .where(deliveries.c.id == claim.delivery_id)
-        .with_for_update()
-    ).first()
+    endpoint = conn.execute(_ENDPOINT, {"endpoint": claim.endpoint_id}).first()
+    delivery = conn.execute(_DELIVERY, {"delivery": claim.delivery_id}).first()
     if endpoint is None or delivery is None:
         return
     number = delivery.attempts + 1
     arrived = succeeded(attempt.status)
     error = None if arrived else attempt.error or f"The receiver answered {attempt.status}."
     conn.execute(
-        insert(attempts).values(
-            delivery_id=claim.delivery_id,
-            number=number,
-            started=attempt.started,
-            latency_ms=attempt.latency_ms,
-            request_headers=[list(header) for header in attempt.request_headers],
-            status=attempt.status,
-            error=error,
-            answer=attempt.answer,
-        )
+        _ATTEMPT,
+        {
+            "delivery_id": claim.delivery_id,
+            "number": number,
+            "started": attempt.started,
+            "latency_ms": attempt.latency_ms,
+            "request_headers": [list(header) for header in attempt.request_headers],
+            "status": attempt.status,
+            "error": error,
+            "answer": attempt.answer,
+        },
     )
     told: dict[str, Any] = {"attempts": number}
     if arrived or delivery.state == "pending":
@@ -80,14 +95,15 @@ def record_attempt(conn: Connection, now: datetime, node: str, claim: Claim, att
         told |= _FREED | {"state": "delivered", "next_attempt": None}
     elif delivery.state == "pending" and delivery.claimed_by == node:
         told |= _FREED | _after_failure(now, number, attempt, chance)
-    conn.execute(update(deliveries).where(deliveries.c.id == claim.delivery_id).values(**told))
+    conn.execute(_SET_DELIVERY, {"which": claim.delivery_id, **told})
     if (endpoint.url, endpoint.state) != (claim.url, ACTIVE):
         return  # what an address did says nothing about the one that took its place
     if error is None:
         values: dict[str, Any] = {"last_success": now, "last_error": None, "failures": 0, "failing_since": None}
     else:
-        values = _endpoint_failed(conn, now, endpoint.failing_since, attempt, error)
-    conn.execute(update(endpoints).where(endpoints.c.id == claim.endpoint_id).values(**values))
+        values = {"failures": endpoint.failures + 1}
+        values |= _endpoint_failed(conn, now, endpoint.failing_since, attempt, error)
+    conn.execute(_SET_ENDPOINT, {"which": claim.endpoint_id, **values})
 
 
 def _after_failure(now: datetime, number: int, attempt: Attempt, chance: float) -> dict[str, Any]:
@@ -101,7 +117,7 @@ def _endpoint_failed(
     conn: Connection, now: datetime, failing_since: datetime | None, attempt: Attempt, error: str
 ) -> dict[str, Any]:
     since = failing_since or now
-    values: dict[str, Any] = {"failures": endpoints.c.failures + 1, "failing_since": since, "last_error": error}
+    values: dict[str, Any] = {"failing_since": since, "last_error": error}
     disable = reason_to_disable(attempt.status, since, now)
     if disable is not None:
         values |= {"state": DISABLED, "last_error": disable}

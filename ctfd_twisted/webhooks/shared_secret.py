@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from msgspec import Struct
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from ctfd_twisted.competition.store import ensure_secret
 from ctfd_twisted.competition.tables import secrets as kept
@@ -16,6 +16,12 @@ from ctfd_twisted.webhooks.tables import retired_secrets
 
 NAME: Final = "webhooks"
 _BYTES: Final = 32
+
+_RETIRED: Final = (
+    select(retired_secrets.c.secret, retired_secrets.c.expires)
+    .where(retired_secrets.c.expires > bindparam("now"))
+    .order_by(retired_secrets.c.id.desc())
+)
 
 
 class SharedSecret(Struct, frozen=True):
@@ -33,11 +39,7 @@ class SharedSecret(Struct, frozen=True):
 def read_shared_secret(conn: Connection, now: datetime) -> SharedSecret:
     """The shared secret, made here where there is none yet: 32 random bytes as hexadecimal text."""
     secret = ensure_secret(conn, NAME, _fresh)
-    retired = conn.execute(
-        select(retired_secrets.c.secret, retired_secrets.c.expires)
-        .where(retired_secrets.c.expires > now)
-        .order_by(retired_secrets.c.id.desc())
-    )
+    retired = conn.execute(_RETIRED, {"now": now})
     return SharedSecret(secret, tuple((row.secret, row.expires) for row in retired))
 
 
