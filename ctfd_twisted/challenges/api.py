@@ -12,11 +12,12 @@ from ctfd_twisted.challenges.catalogue import Catalogue, Entry, File
 from ctfd_twisted.challenges.detail import Glance, shown_challenge, solution_state, visible_solution
 from ctfd_twisted.challenges.listing import ListFilter, Listing, placeholder
 from ctfd_twisted.challenges.opened import record_opened
-from ctfd_twisted.challenges.reader import ChallengeReader, Memo, View, require_account
+from ctfd_twisted.challenges.reader import ChallengeReader, Memo
 from ctfd_twisted.challenges.registry import challenge_types
 from ctfd_twisted.challenges.rules import Reach
 from ctfd_twisted.challenges.solvers import TOPICS as SOLVERS_TOPICS
 from ctfd_twisted.challenges.solvers import Solvers, read_solvers
+from ctfd_twisted.challenges.view import View, require_account
 from ctfd_twisted.db.database import Database
 from ctfd_twisted.db.notices import Bus
 from ctfd_twisted.db.snapshot import KeyedSnapshots
@@ -57,7 +58,6 @@ class ChallengesApi:
         self._render_view = render_view
         self._solvers = KeyedSnapshots(db, bus, read_solvers, SOLVERS_TOPICS, limit=2_000)
         self._listings: dict[tuple[bool, bool], tuple[Catalogue, Listing]] = {}
-        self._lists: Memo[Answer] = Memo()
         self._details: Memo[Answer] = Memo()
 
     # The list
@@ -65,7 +65,7 @@ class ChallengesApi:
     @routes.get("/api/v1/challenges", *_OPEN)
     def list_challenges(self, call: Call) -> Any:
         """Every challenge that the caller may see."""
-        require_account(call)
+        require_account(call.player, call.competition)
         wanted = call.query(ListFilter) if call.arguments else None
         view = self._reader.ready(call)
         return self._list_later(call, wanted) if view is None else self._list(call, view, wanted)
@@ -77,15 +77,7 @@ class ChallengesApi:
         everything = wanted is not None and view.is_admin and call.argument("view") == "admin"
         counts = call.sees_scores and call.sees_accounts
         listing = self._listing(view.catalogue, counts=counts, everything=everything)
-        if wanted is not None and not wanted.is_empty:
-            return Answer(listing.body(view.viewer, call.now, wanted))
-        key = (None if call.player is None else call.player.id, counts, everything)
-        basis = (listing, view.own, view.viewer.modules)
-        kept = self._lists.get(key, basis, call.now)
-        if kept is not None:
-            return kept
-        answer = Answer(listing.body(view.viewer, call.now))
-        return self._lists.put(key, basis, view.catalogue.next_release(call.now), answer)
+        return Answer(listing.body(view.viewer, call.now, wanted))
 
     def _listing(self, catalogue: Catalogue, *, counts: bool, everything: bool) -> Listing:
         made_of, listing = self._listings.get((counts, everything), (None, None))
@@ -115,7 +107,7 @@ class ChallengesApi:
             return json_answer({"message": not_installed(entry.type)}, 500)
         if reached is Reach.UNMET:
             raise Forbidden
-        require_account(call)
+        require_account(call.player, call.competition)
         if reached is not Reach.OPEN:
             return ok({**placeholder(entry, reached), "logic": None, "solution_id": None})
         first_look = call.player is not None and not call.is_admin and entry.id not in view.own.opened

@@ -53,7 +53,7 @@ ACCOUNT: Final = {
     .with_for_update(key_share=True, of=teams),
 }
 
-CHALLENGE: Final = (
+_CHALLENGE: Final = (
     select(
         challenges.c.id,
         challenges.c.name,
@@ -75,6 +75,8 @@ CHALLENGE: Final = (
     .where(challenges.c.id == bindparam("challenge"))
     .order_by(flags.c.id)
 )
+#: For a trial that writes nothing, and for an attempt, during which the challenge is not deleted.
+CHALLENGE: Final = {False: _CHALLENGE, True: _CHALLENGE.with_for_update(read=True, key_share=True, of=challenges)}
 
 EXISTING: Final = select(challenges.c.id).where(challenges.c.id.in_(bindparam("challenges", expanding=True)))
 

@@ -68,7 +68,7 @@ def attempt(conn: Connection, now: datetime, new: NewAttempt) -> Outcome:
     if competition.paused:
         return Outcome("paused", f"{competition.name} is paused", 403)
     account = _locked_account(conn, competition, new.user_id)
-    challenge, flags = _challenge(conn, new.challenge_id)
+    challenge, flags = _challenge(conn, new.challenge_id, stays=True)
     _demand_open(conn, now, account, challenge)
 
     limits = _limits(competition)
@@ -97,7 +97,7 @@ def attempt(conn: Connection, now: datetime, new: NewAttempt) -> Outcome:
 
 def preview(conn: Connection, challenge_id: int, submission: str) -> Outcome:
     """What the flags say to *submission*, for an administrator who tries them out. Raises ``NotFound``."""
-    challenge, flags = _challenge(conn, challenge_id)
+    challenge, flags = _challenge(conn, challenge_id, stays=False)
     trial = Trial(submission.strip(), flags, challenge.logic)
     verdict = kind_of(challenge.type).judge(trial)
     return Outcome(verdict.status, verdict.message)
@@ -140,8 +140,8 @@ def _locked_account(conn: Connection, competition: Competition, user_id: int) ->
     return Account(user_id, row.user_name or "", row.team_id, row.team_name or "", listed)
 
 
-def _challenge(conn: Connection, challenge_id: int) -> tuple[Any, tuple[Flag, ...]]:
-    rows = conn.execute(sql.CHALLENGE, {"challenge": challenge_id}).all()
+def _challenge(conn: Connection, challenge_id: int, *, stays: bool) -> tuple[Any, tuple[Flag, ...]]:
+    rows = conn.execute(sql.CHALLENGE[stays], {"challenge": challenge_id}).all()
     if not rows:
         raise NotFound
     flags = tuple(

@@ -1,8 +1,4 @@
-"""The challenges as each caller may see them, out of memory wherever possible.
-
-Whatever shows something of a challenge (lists, details, hints, files, solutions, ratings) asks here, so that there is
-one decision about who sees what.
-"""
+"""The challenges as each caller may see them, out of memory wherever possible."""
 
 from __future__ import annotations
 
@@ -11,52 +7,22 @@ from collections.abc import Hashable
 from datetime import datetime
 from typing import Any, Final, Generic, TypeVar
 
-import msgspec
-
-from ctfd_twisted.challenges.catalogue import TOPICS, Catalogue, Entry, read_catalogue
-from ctfd_twisted.challenges.ids import row_id
+from ctfd_twisted.challenges.catalogue import TOPICS, Catalogue, read_catalogue
 from ctfd_twisted.challenges.own import Own, Who, read_own
-from ctfd_twisted.challenges.rules import Reach, Viewer, reach
+from ctfd_twisted.challenges.rules import Viewer
+from ctfd_twisted.challenges.view import View
 from ctfd_twisted.db.database import Database
 from ctfd_twisted.db.notices import Bus
 from ctfd_twisted.db.snapshot import KeyedSnapshots, Snapshot
-from ctfd_twisted.errors import Forbidden, NotFound
 from ctfd_twisted.http.call import Call
 
 V = TypeVar("V")
 
-#: So many players' own facts, and so many finished answers of one kind, are kept at a time.
-KEPT: Final = 10_000
+#: So many players' own facts are kept at a time.
+_PLAYERS: Final = 10_000
+#: So many finished answers are kept at a time, of some kilobytes each.
+_ANSWERS: Final = 5_000
 _NOTHING: Final = Own()
-
-
-class View(msgspec.Struct, frozen=True):
-    """The catalogue through one caller's eyes."""
-
-    catalogue: Catalogue
-    own: Own
-    viewer: Viewer
-    is_admin: bool
-    now: datetime
-
-    def reach(self, entry: Entry) -> Reach:
-        """How near the caller comes to a challenge; administrators come everywhere."""
-        return Reach.OPEN if self.is_admin else reach(entry.gate, self.now, self.viewer, self.catalogue.entries)
-
-    def find(self, challenge_id: str | int) -> Entry:
-        """The challenge of that id; raises ``NotFound`` where there is none, and for what is no id."""
-        number = row_id(challenge_id) if isinstance(challenge_id, str) else challenge_id
-        entry = self.catalogue.entries.get(number)
-        if entry is None:
-            raise NotFound
-        return entry
-
-    def accessible(self, challenge_id: str | int) -> Entry:
-        """The same for what hangs on a challenge; ``NotFound`` also where the caller may not know of it."""
-        entry = self.find(challenge_id)
-        if not self.reach(entry).accessible:
-            raise NotFound
-        return entry
 
 
 class ChallengeReader:
@@ -64,7 +30,7 @@ class ChallengeReader:
 
     def __init__(self, db: Database, bus: Bus) -> None:
         self._catalogue = Snapshot(db, bus, read_catalogue, TOPICS)
-        self._own = KeyedSnapshots(db, bus, read_own, {"config"}, topics_of=Who.topics, limit=KEPT)
+        self._own = KeyedSnapshots(db, bus, read_own, {"config"}, topics_of=Who.topics, limit=_PLAYERS)
 
     def ready(self, call: Call) -> View | None:
         """The view of *call* if all of it is in memory."""
@@ -82,13 +48,6 @@ def who_asks(call: Call) -> Who:
     """Under which key the caller's own facts are kept; the caller is signed in."""
     player = call.require_player()
     return Who(player.id, player.team_id)
-
-
-def require_account(call: Call) -> None:
-    """Where teams play, a player needs a team to see challenges; raises ``Forbidden``."""
-    player = call.player
-    if player is not None and not player.is_admin and call.competition.teams and player.team_id is None:
-        raise Forbidden
 
 
 def _view(call: Call, catalogue: Catalogue, own: Own) -> View:
@@ -119,6 +78,6 @@ class Memo(Generic[V]):
     def put(self, key: Hashable, basis: tuple[Any, ...], until: datetime | None, value: V) -> V:
         """Keep *value* and return it."""
         self._kept[key] = (basis, until, value)
-        if len(self._kept) > KEPT:
+        if len(self._kept) > _ANSWERS:
             self._kept.popitem(last=False)
         return value

@@ -36,8 +36,8 @@ class Viewer(msgspec.Struct, frozen=True):
     opened to it.
     """
 
-    solved: Container[int] = frozenset()
-    modules: Container[int] = frozenset()
+    solved: frozenset[int] = frozenset()
+    modules: frozenset[int] = frozenset()
 
 
 class Reach(Enum):

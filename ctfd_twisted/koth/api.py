@@ -7,8 +7,8 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from sqlalchemy import Connection
 
-from ctfd_twisted.challenges.reader import ChallengeReader, require_account
 from ctfd_twisted.challenges.rules import Reach
+from ctfd_twisted.challenges.view import Views, require_account
 from ctfd_twisted.competition.store import read_competition
 from ctfd_twisted.db.database import Database
 from ctfd_twisted.db.snapshot import KeyedSnapshots, Snapshot
@@ -50,7 +50,7 @@ class HillsApi:
 
     routes = Routes()
 
-    def __init__(self, db: Database, reader: ChallengeReader) -> None:
+    def __init__(self, db: Database, reader: Views) -> None:
         self._db = db
         self._reader = reader
         self._hills = Snapshot(db, db.bus, _read_hills, _TOPICS)
@@ -59,7 +59,7 @@ class HillsApi:
     @routes.get("/api/v1/koth", *_OPEN)
     async def list_hills(self, call: Call) -> Answer:
         """Every hill that the caller may see, with its king."""
-        require_account(call)
+        require_account(call.player, call.competition)
         view = self._reader.ready(call) or await self._reader.get(call)
         hills = self._hills.ready() or await self._hills.get()
         sees = onlooker(call.competition, call.now, call.player)
@@ -146,7 +146,7 @@ class HillsApi:
 
     async def _hill(self, call: Call, challenge_id: int) -> Hill:
         """The hill, if the caller may see it; raises ``NotFound`` where not."""
-        require_account(call)
+        require_account(call.player, call.competition)
         view = self._reader.ready(call) or await self._reader.get(call)
         hills = self._hills.ready() or await self._hills.get()
         hill = hills.get(challenge_id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.internet.interfaces import IReactorTime
 
-from ctfd_twisted.challenges.reader import ChallengeReader
+from ctfd_twisted.challenges.view import Views
 from ctfd_twisted.db.database import Database
 from ctfd_twisted.http.site import HasRoutes
 from ctfd_twisted.koth.admin_api import HillsAdminApi
@@ -14,7 +14,7 @@ from ctfd_twisted.koth.office import Office
 from ctfd_twisted.koth.poller import HillPoller
 
 
-def hill_handlers(db: Database, reader: ChallengeReader, client: HillClient) -> list[HasRoutes]:
+def hill_handlers(db: Database, reader: Views, client: HillClient) -> list[HasRoutes]:
     """Every class of routes about hills; *client* is what probes ask with."""
     return [HillsApi(db, reader), HillsAdminApi(db, client)]
 

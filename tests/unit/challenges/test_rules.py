@@ -50,7 +50,7 @@ def test_a_challenge_is_released_at_its_instant() -> None:
 
 def test_a_module_is_open_to_those_it_was_opened_to() -> None:
     assert reached(module_id=7) is Reach.CLOSED
-    assert reached(Viewer(modules={7}), module_id=7) is Reach.OPEN
+    assert reached(Viewer(modules=frozenset({7})), module_id=7) is Reach.OPEN
 
 
 @pytest.mark.parametrize(
@@ -59,8 +59,8 @@ def test_a_module_is_open_to_those_it_was_opened_to() -> None:
 def test_missing_prerequisites(anonymize: str, shown: Reach) -> None:
     needs: dict[str, Any] = {"prerequisites": frozenset({2, 3}), "anonymize": anonymize}
     assert reached(**needs) is shown
-    assert reached(Viewer(solved={2}), **needs) is shown
-    assert reached(Viewer(solved={2, 3}), **needs) is Reach.OPEN
+    assert reached(Viewer(solved=frozenset({2})), **needs) is shown
+    assert reached(Viewer(solved=frozenset({2, 3})), **needs) is Reach.OPEN
 
 
 def test_a_prerequisite_that_is_gone_is_not_asked_for() -> None:

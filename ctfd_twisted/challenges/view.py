@@ -1,0 +1,66 @@
+"""The challenges through one caller's eyes. Pure.
+
+Whatever shows something of a challenge (lists, details, hills, hints, files, solutions, ratings) asks here, so that
+there is one decision about who sees what.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from datetime import datetime
+from typing import Any, Protocol
+
+import msgspec
+
+from ctfd_twisted.accounts.identity import Player
+from ctfd_twisted.challenges.catalogue import Catalogue, Entry
+from ctfd_twisted.challenges.ids import row_id
+from ctfd_twisted.challenges.own import Own
+from ctfd_twisted.challenges.rules import Reach, Viewer, reach
+from ctfd_twisted.competition.rules import Competition
+from ctfd_twisted.errors import Forbidden, NotFound
+
+
+class View(msgspec.Struct, frozen=True):
+    """The catalogue, what of it is the caller's own, and what is known of the caller."""
+
+    catalogue: Catalogue
+    own: Own
+    viewer: Viewer
+    is_admin: bool
+    now: datetime
+
+    def reach(self, entry: Entry) -> Reach:
+        """How near the caller comes to a challenge; administrators come everywhere."""
+        return Reach.OPEN if self.is_admin else reach(entry.gate, self.now, self.viewer, self.catalogue.entries)
+
+    def find(self, challenge_id: str | int) -> Entry:
+        """The challenge of that id; raises ``NotFound`` where there is none, and for what is no id."""
+        number = row_id(challenge_id) if isinstance(challenge_id, str) else challenge_id
+        entry = self.catalogue.entries.get(number)
+        if entry is None:
+            raise NotFound
+        return entry
+
+    def accessible(self, challenge_id: str | int) -> Entry:
+        """The same for what hangs on a challenge; ``NotFound`` also where the caller may not know of it."""
+        entry = self.find(challenge_id)
+        if not self.reach(entry).accessible:
+            raise NotFound
+        return entry
+
+
+class Views(Protocol):
+    """Gives the view of a call (``http.call.Call``); ``reader.ChallengeReader`` is the one there is."""
+
+    def ready(self, call: Any) -> View | None:
+        """The view, if all of it is in memory."""
+
+    def get(self, call: Any) -> Awaitable[View]:
+        """The view."""
+
+
+def require_account(player: Player | None, competition: Competition) -> None:
+    """Where teams play, a player needs a team to see challenges; raises ``Forbidden``."""
+    if player is not None and not player.is_admin and competition.teams and player.team_id is None:
+        raise Forbidden
