@@ -137,7 +137,7 @@ class Dispatcher(Service):
                 if self._cut_off:
                     break
                 # While there is room for others, they have been given theirs, and only this endpoint is looked at.
-                following = await self._db.run(
+                settled = await self._db.run(
                     settle,
                     self._now(),
                     self._node,
@@ -147,6 +147,9 @@ class Dispatcher(Service):
                     1 if self.running else 0,
                     claim.endpoint_id if self._free else None,
                 )
+                if settled.disabled is not None:
+                    self.log.warn("webhook {id} is disabled: {reason}", id=claim.endpoint_id, reason=settled.disabled)
+                following = settled.claims
                 if following is not None:
                     claim = following.claims[0]
         self._free += 1

@@ -31,6 +31,13 @@ class Attempt(Struct, frozen=True):
     retry_after: str | None = None
 
 
+class Settled(Struct, frozen=True):
+    """What a recorded attempt leads to: why its endpoint was disabled, if it was, and what is claimed next."""
+
+    disabled: str | None
+    claims: Claims | None
+
+
 _ENDPOINT: Final = (
     select(endpoints.c.url, endpoints.c.state, endpoints.c.failures, endpoints.c.failing_since)
     .where(endpoints.c.id == bindparam("endpoint"))
@@ -55,23 +62,26 @@ def settle(
     chance: float,
     room: int,
     endpoint_id: int | None = None,
-) -> Claims | None:
+) -> Settled:
     """Record an attempt, and claim as ``claim_due`` does what may be sent next: one transaction instead of two."""
-    record_attempt(conn, now, node, claim, attempt, chance)
-    return claim_due(conn, now, node, room, endpoint_id) if room else None
+    disabled = record_attempt(conn, now, node, claim, attempt, chance)
+    return Settled(disabled, claim_due(conn, now, node, room, endpoint_id) if room else None)
 
 
-def record_attempt(conn: Connection, now: datetime, node: str, claim: Claim, attempt: Attempt, chance: float) -> None:
+def record_attempt(
+    conn: Connection, now: datetime, node: str, claim: Claim, attempt: Attempt, chance: float
+) -> str | None:
     """Store what an attempt came to, and what follows for its delivery and its endpoint.
 
-    *chance* is a random number from 0 to 1 that spreads the next attempt. An endpoint or delivery that was removed
-    meanwhile is nothing to record for; one that another node has claimed since, because this one was too slow, is
-    that node's to try again, but a success counts from whomever it comes.
+    Returns why the endpoint is disabled by it, if it is. *chance* is a random number from 0 to 1 that spreads the next
+    attempt. An endpoint or delivery that was removed meanwhile is nothing to record for; one that another node has
+    claimed since, because this one was too slow, is that node's to try again, but a success counts from whomever it
+    comes.
     """
     endpoint = conn.execute(_ENDPOINT, {"endpoint": claim.endpoint_id}).first()
     delivery = conn.execute(_DELIVERY, {"delivery": claim.delivery_id}).first()
     if endpoint is None or delivery is None:
-        return
+        return None
     number = delivery.attempts + 1
     arrived = succeeded(attempt.status)
     error = None if arrived else attempt.error or f"The receiver answered {attempt.status}."
@@ -97,13 +107,18 @@ def record_attempt(conn: Connection, now: datetime, node: str, claim: Claim, att
         told |= _FREED | _after_failure(now, number, attempt, chance)
     conn.execute(_SET_DELIVERY, {"which": claim.delivery_id, **told})
     if (endpoint.url, endpoint.state) != (claim.url, ACTIVE):
-        return  # what an address did says nothing about the one that took its place
-    if error is None:
-        values: dict[str, Any] = {"last_success": now, "last_error": None, "failures": 0, "failing_since": None}
-    else:
-        values = {"failures": endpoint.failures + 1}
-        values |= _endpoint_failed(conn, now, endpoint.failing_since, attempt, error)
-    conn.execute(_SET_ENDPOINT, {"which": claim.endpoint_id, **values})
+        return None  # what an address did says nothing about the one that took its place
+    health: dict[str, Any] = {"last_success": now, "last_error": None, "failures": 0, "failing_since": None}
+    disabled = None
+    if error is not None:
+        since = endpoint.failing_since or now
+        health = {"last_error": error, "failures": endpoint.failures + 1, "failing_since": since}
+        disabled = reason_to_disable(attempt.status, since, now)
+    if disabled is not None:
+        health |= {"state": DISABLED, "last_error": disabled}
+        touch(conn, "webhooks")
+    conn.execute(_SET_ENDPOINT, {"which": claim.endpoint_id, **health})
+    return disabled
 
 
 def _after_failure(now: datetime, number: int, attempt: Attempt, chance: float) -> dict[str, Any]:
@@ -111,15 +126,3 @@ def _after_failure(now: datetime, number: int, attempt: Attempt, chance: float) 
     if wait is None or attempt.status == GONE:
         return {"state": "dead", "next_attempt": None}
     return {"next_attempt": now + timedelta(seconds=wait)}
-
-
-def _endpoint_failed(
-    conn: Connection, now: datetime, failing_since: datetime | None, attempt: Attempt, error: str
-) -> dict[str, Any]:
-    since = failing_since or now
-    values: dict[str, Any] = {"failing_since": since, "last_error": error}
-    disable = reason_to_disable(attempt.status, since, now)
-    if disable is not None:
-        values |= {"state": DISABLED, "last_error": disable}
-        touch(conn, "webhooks")
-    return values

@@ -21,7 +21,7 @@ from ctfd_twisted.testing.webhooks import Receiver, an_endpoint
 from ctfd_twisted.webhooks import bodies, deliveries, outbox, records, store
 from ctfd_twisted.webhooks import endpoints as registered
 from ctfd_twisted.webhooks.events import EXAMPLES, Ping
-from ctfd_twisted.webhooks.records import Attempt
+from ctfd_twisted.webhooks.records import Attempt, Settled
 from ctfd_twisted.webhooks.shared_secret import read_shared_secret, rotate_shared_secret
 from ctfd_twisted.webhooks.tables import deliveries as owed
 from ctfd_twisted.webhooks.tables import events
@@ -173,7 +173,7 @@ def test_the_life_of_a_delivery_on_either_database(any_conn: Connection, now: da
     assert found is not None
     (claim,) = found.claims
     attempt = Attempt(now, 7, (("A", "b"),), 500, None, b"\x00\xff")
-    assert records.settle(any_conn, now, "node", claim, attempt, 0.5, 1) is None
+    assert records.settle(any_conn, now, "node", claim, attempt, 0.5, 1) == Settled(None, None)
     delivery, body, (answer,) = deliveries.show_delivery(any_conn, made.id, claim.delivery_id)
     assert (delivery.state, delivery.attempts, body, answer.answer) == ("pending", 1, EXAMPLES[0].body(), "\x00�")
     assert deliveries.redeliver(any_conn, now, made.id, claim.delivery_id).next_attempt == now
