@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import psycopg
 import pytest
@@ -19,6 +21,7 @@ from ctfd_twisted.db.migrate import migrate
 from ctfd_twisted.db.notices import taken_topics
 from ctfd_twisted.schema import metadata
 
+DATA = Path(__file__).parent / "data"
 MEMORY = "/dev/shm"  # noqa: S108 - a folder of its own is made in it
 BOTH = ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)]
 
@@ -157,3 +160,53 @@ def any_conn(engines: Engines) -> Iterator[Connection]:
     with engines.writer() as connection, connection.begin() as transaction:
         yield connection
         transaction.rollback()
+
+
+class CTFdEvent(NamedTuple):
+    """A database that CTFd 3.8.7 wrote while a small event was played on it, and what must come out.
+
+    ``admin`` and ``players`` are names with passwords; ``values`` and ``solves`` are by challenge, as admins see them.
+    """
+
+    url: str
+    mode: str
+    secret_key: str
+    admin: tuple[str, str]
+    admin_token: str
+    players: list[tuple[str, str]]
+    scoreboard: list[list[Any]]
+    values: dict[int, int]
+    solves: dict[int, int]
+
+
+@pytest.fixture(
+    params=["users", "teams", pytest.param("teams-postgresql", marks=pytest.mark.postgresql)],
+)
+def ctfd_event(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[CTFdEvent]:
+    """Each of the three databases that CTFd wrote, as a copy."""
+    name = f"ctfd-3.8.7-{request.param}"
+    told = json.loads((DATA / f"{name}.json").read_text())
+
+    def at(url: str) -> CTFdEvent:
+        return CTFdEvent(
+            url=url,
+            mode=told["mode"],
+            secret_key=told["secret_key"],
+            admin=(told["admin"][0], told["admin"][1]),
+            admin_token=told["admin_token"],
+            players=[(player, password) for player, password in told["players"]],
+            scoreboard=told["scoreboard"],
+            values={int(number): value for number, value in told["challenge_values"].items()},
+            solves={int(number): count for number, count in told["solves"].items()},
+        )
+
+    if request.param != "teams-postgresql":
+        path = shutil.copy(DATA / f"{name}.sqlite", tmp_path / "ctfd.sqlite")
+        yield at(f"sqlite:///{path}")
+        return
+    server: PostgreSQL = request.getfixturevalue("postgresql")
+    database = server.create()
+    with psycopg.connect(server.url(database).replace("+psycopg", ""), autocommit=True) as conn:
+        conn.execute((DATA / f"{name}.sql").read_bytes())
+    yield at(server.url(database))
+    server.drop(database)

@@ -1,51 +1,14 @@
-"""Fixtures of the tests of migrations: the databases that CTFd itself wrote, and a way to describe a schema."""
+"""What the tests of migrations share: a way to describe a schema."""
 
 from __future__ import annotations
 
-import json
-import shutil
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
-import psycopg
 import pytest
 from sqlalchemy import Connection, inspect
 
-DATA = Path(__file__).parents[2] / "data"
-
 Description = dict[str, dict[str, Any]]
-
-
-class Event(NamedTuple):
-    """A database that CTFd 3.8.7 wrote while a small event was played on it, and what must come out."""
-
-    url: str
-    mode: str
-    scoreboard: list[list[Any]]
-    values: dict[int, int]
-    solves: dict[int, int]
-
-
-@pytest.fixture(
-    params=["users", "teams", pytest.param("teams-postgresql", marks=pytest.mark.postgresql)],
-)
-def ctfd_event(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Event]:
-    """Each of the three databases that CTFd wrote, as a copy."""
-    name = f"ctfd-3.8.7-{request.param}"
-    told = json.loads((DATA / f"{name}.json").read_text())
-    values = {int(number): value for number, value in told["challenge_values"].items()}
-    solves = {int(number): value for number, value in told["solves"].items()}
-    if request.param != "teams-postgresql":
-        path = shutil.copy(DATA / f"{name}.sqlite", tmp_path / "ctfd.sqlite")
-        yield Event(f"sqlite:///{path}", told["mode"], told["scoreboard"], values, solves)
-        return
-    server = request.getfixturevalue("postgresql")
-    database = server.create()
-    with psycopg.connect(server.url(database).replace("+psycopg", ""), autocommit=True) as conn:
-        conn.execute((DATA / f"{name}.sql").read_bytes())
-    yield Event(server.url(database), told["mode"], told["scoreboard"], values, solves)
-    server.drop(database)
 
 
 def _described(conn: Connection) -> Description:
