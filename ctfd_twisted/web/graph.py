@@ -61,7 +61,7 @@ def score_graph(accounts: Sequence[tuple[str, Sequence[tuple[float, int]]]]) -> 
     sums = [_running(scored) for _, scored in accounts]
     highest = max((score for steps in sums for _, score in steps), default=0)
     lowest = min(0, min((score for steps in sums for _, score in steps), default=0))
-    step = _step(max(highest - lowest, 1) / 4)
+    step = _step(max(highest - lowest, 1) / 5)
     top, base = _ceil(highest, step), -_ceil(-lowest, step)
 
     def x(moment: float) -> float:

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Final
 
 import msgspec
+from markupsafe import Markup
 from sqlalchemy import Connection
 
 from ctfd_twisted.accounts.brackets import Bracket, BracketFilter, list_brackets
@@ -35,22 +36,52 @@ class ScoreboardPages:
         self._board = board
         self._brackets = Snapshot(db, db.bus, read_brackets, ("accounts", "config"))
         self._graphs = KeyedSnapshots(db, db.bus, read_graph, TOPICS, limit=100)
+        # Graph and table by bracket, with what they were drawn of: hundreds of rows are drawn once a change, not once
+        # a reader.
+        self._drawn: dict[int | None, tuple[tuple[object, ...], str]] = {}
 
     @routes.get("/scoreboard", ACCOUNTS_VISIBLE, SCORES_VISIBLE)
     async def scoreboard(self, call: Call) -> Answer:
         """The board, or with ``bracket_id`` that of one bracket, whose places are counted anew."""
         competition = call.competition
-        board = await self._board.get(call.now)
-        brackets = [bracket for bracket in await self._brackets.get() if bracket.type == competition.mode]
+        board, known = await self._board.get(call.now), await self._brackets.get()
+        brackets = [bracket for bracket in known if bracket.type == competition.mode]
         chosen = next((bracket for bracket in brackets if str(bracket.id) == call.argument("bracket_id")), None)
         rows = [row for row in board if chosen is None or row.bracket_id == chosen.id]
+        graph = await self._graphs.get(None if chosen is None else chosen.id)
+        basis = (board, known, graph, competition.mode)
+        drawn = self._draw(call, basis, {"rows": rows, "brackets": brackets, "bracket": chosen, "graph": graph.value})
         infos = [_FROZEN] if competition.frozen(call.now) else []
         if call.is_admin and not competition.sees_scores(logged_in=True, is_admin=False):
             infos.append("Scores are hidden from players: only administrators see this page.")
-        graph = await self._graphs.get(None if chosen is None else chosen.id)
-        context: dict[str, Any] = {"rows": rows, "brackets": brackets, "bracket": chosen, "graph": graph.value}
-        own_id = None if call.player is None else call.player.account_id(competition)
-        return self._pages.render(call, "scoreboard.html", own_id=own_id, infos=infos, **context)
+        return self._pages.render(
+            call,
+            "scoreboard.html",
+            infos=infos,
+            brackets=brackets,
+            bracket=chosen,
+            count=len(rows),
+            drawn=Markup(_with_own(drawn, call)),  # noqa: S704 - rendered by a template
+        )
+
+    def _draw(self, call: Call, basis: tuple[object, ...], context: dict[str, Any]) -> str:
+        key = None if context["bracket"] is None else context["bracket"].id
+        kept = self._drawn.get(key)
+        if kept is not None and all(now is then for now, then in zip(basis, kept[0], strict=True)):
+            return kept[1]
+        html = self._pages.part(call, "parts/board.html", **context)
+        self._drawn[key] = (basis, html)
+        return html
+
+
+def _with_own(html: str, call: Call) -> str:
+    """*html* with the row of the one who asks marked."""
+    own_id = None if call.player is None else call.player.account_id(call.competition)
+    if own_id is None:
+        return html
+    mine = "your team" if call.competition.teams else "you"
+    row = f'<tr data-account="{own_id}"'
+    return html.replace(row, f"{row} data-own").replace(f"<!--{own_id}-->", f'<span class="tag">{mine}</span>')
 
 
 def read_brackets(conn: Connection) -> tuple[Bracket, ...]:

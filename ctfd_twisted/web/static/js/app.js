@@ -165,6 +165,12 @@
     if (name) document.getElementById(name).disabled = !event.target.checked;
   });
   document.addEventListener("htmx:after:swap", () => enhance(document));
+  // What renews itself does not while nobody looks, nor under the hands of somebody who moves in it by keyboard.
+  document.addEventListener("htmx:before:request", (event) => {
+    const part = event.detail.ctx.sourceElement;
+    const renews = part.getAttribute?.("hx-trigger")?.startsWith("every");
+    if (renews && (document.hidden || part.contains(document.activeElement))) event.preventDefault();
+  });
 
   Object.assign(window.CTFd, { ui: { send, toast, showErrors, length, enhance } });
   enhance(document);
