@@ -52,6 +52,7 @@ from ctfd_twisted.web.assets_store import load_assets
 from ctfd_twisted.web.challenge_pages import view_renderer
 from ctfd_twisted.web.handlers import page_handlers
 from ctfd_twisted.web.pages import Pages
+from ctfd_twisted.webhooks.alarm import MailAlarm
 from ctfd_twisted.webhooks.client import WebhookClient
 from ctfd_twisted.webhooks.dispatcher import Dispatcher
 from ctfd_twisted.webhooks.handlers import webhook_handlers
@@ -134,7 +135,7 @@ def make_platform(
         prefix = settings.webhook_header_prefix
         services.append(hill_poller(clock, db, agents, node=db.engines.node, prefix=prefix))
     if "webhooks" in settings.roles:
-        services.append(Dispatcher(clock, db, webhooks, db.engines.node))
+        services.append(Dispatcher(clock, db, webhooks, MailAlarm(sealer, settings.mail), db.engines.node))
     if "mail" in settings.roles:
         services.append(MailDispatcher(db, clock, postman, sealer, settings.mail))
     return Platform(site.resource(), pipeline, services)

@@ -20,7 +20,7 @@ from ctfd_twisted.db.database import Database
 from ctfd_twisted.db.notices import concerns
 from ctfd_twisted.webhooks.client import WebhookClient
 from ctfd_twisted.webhooks.outbox import Claim, Claims, claim_due, is_due, release
-from ctfd_twisted.webhooks.records import Attempt, settle
+from ctfd_twisted.webhooks.records import Alarm, Attempt, settle
 from ctfd_twisted.webhooks.rules import EXCHANGE, IN_ALL
 from ctfd_twisted.webhooks.signatures import event_headers
 
@@ -32,6 +32,7 @@ _TOPICS: Final = frozenset({"webhooks"})
 class Dispatcher(Service):
     """Sends the deliveries of a database, alone or beside the dispatchers of other nodes.
 
+    :param alarm: tells the admins of an endpoint that is disabled.
     :param node: this node's name in claims, used by no other.
     :param chance: gives random numbers from 0 to 1, that spread retries.
     """
@@ -44,12 +45,14 @@ class Dispatcher(Service):
         clock: IReactorTime,
         db: Database,
         client: WebhookClient,
+        alarm: Alarm,
         node: str,
         chance: Callable[[], float] = random.random,
     ) -> None:
         self._clock = clock
         self._db = db
         self._client = client
+        self._alarm = alarm
         self._node = node
         self._chance = chance
         self._free = IN_ALL
@@ -144,6 +147,7 @@ class Dispatcher(Service):
                     claim,
                     attempt,
                     self._chance(),
+                    self._alarm,
                     1 if self.running else 0,
                     claim.endpoint_id if self._free else None,
                 )

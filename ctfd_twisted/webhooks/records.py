@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -15,6 +16,8 @@ from ctfd_twisted.webhooks.rules import GONE, asked_to_wait, reason_to_disable, 
 from ctfd_twisted.webhooks.tables import attempts, deliveries, endpoints
 
 Headers = tuple[tuple[str, str], ...]
+#: ``alarm(conn, now, url, reason)`` tells the admins, in the transaction that disables it, of an endpoint that is.
+Alarm = Callable[[Connection, datetime, str, str], None]
 
 _FREED: Final[dict[str, Any]] = {"claimed_by": None, "claimed_until": None}
 
@@ -60,11 +63,14 @@ def settle(
     claim: Claim,
     attempt: Attempt,
     chance: float,
+    alarm: Alarm,
     room: int,
     endpoint_id: int | None = None,
 ) -> Settled:
     """Record an attempt, and claim as ``claim_due`` does what may be sent next: one transaction instead of two."""
     disabled = record_attempt(conn, now, node, claim, attempt, chance)
+    if disabled is not None:
+        alarm(conn, now, claim.url, disabled)
     return Settled(disabled, claim_due(conn, now, node, room, endpoint_id) if room else None)
 
 

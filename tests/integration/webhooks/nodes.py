@@ -43,7 +43,7 @@ class Node:
         self.db = Database(engines, Bus(), write=start, read=start)
         clock: Any = Ahead(ahead)
         client = WebhookClient(clock, Network(reactor), "Service-Webhook")
-        self.dispatcher = Dispatcher(clock, self.db, client, engines.node)
+        self.dispatcher = Dispatcher(clock, self.db, client, lambda *_: None, engines.node)
 
     def start(self) -> None:
         self.dispatcher.startService()

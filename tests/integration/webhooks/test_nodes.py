@@ -173,7 +173,7 @@ def test_the_life_of_a_delivery_on_either_database(any_conn: Connection, now: da
     assert found is not None
     (claim,) = found.claims
     attempt = Attempt(now, 7, (("A", "b"),), 500, None, b"\x00\xff")
-    assert records.settle(any_conn, now, "node", claim, attempt, 0.5, 1) == Settled(None, None)
+    assert records.settle(any_conn, now, "node", claim, attempt, 0.5, lambda *_: None, 1) == Settled(None, None)
     delivery, body, (answer,) = deliveries.show_delivery(any_conn, made.id, claim.delivery_id)
     assert (delivery.state, delivery.attempts, body, answer.answer) == ("pending", 1, EXAMPLES[0].body(), "\x00�")
     assert deliveries.redeliver(any_conn, now, made.id, claim.delivery_id).next_attempt == now

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import msgspec
 import pytest
 import stripe
+from cryptography.fernet import Fernet
 from sqlalchemy import select, update
 from twisted.internet.task import Clock
 from twisted.logger import capturedLogs
@@ -16,10 +18,15 @@ from twisted.logger import capturedLogs
 from ctfd_twisted.db.database import Database, start_inline
 from ctfd_twisted.db.engine import open_engines
 from ctfd_twisted.db.notices import Bus
+from ctfd_twisted.mail.sealing import Sealer
+from ctfd_twisted.mail.tables import outbox
 from ctfd_twisted.schema import metadata
+from ctfd_twisted.settings import MailServer
 from ctfd_twisted.testing import result_of
+from ctfd_twisted.testing.builders import an_admin
 from ctfd_twisted.testing.webhooks import URL, MemoryReach, Receiver, SilentAgent, an_endpoint
 from ctfd_twisted.webhooks import store
+from ctfd_twisted.webhooks.alarm import MailAlarm
 from ctfd_twisted.webhooks.client import WebhookClient
 from ctfd_twisted.webhooks.deliveries import redeliver_dead
 from ctfd_twisted.webhooks.dispatcher import Dispatcher
@@ -28,11 +35,14 @@ from ctfd_twisted.webhooks.events import EXAMPLES, Event
 from ctfd_twisted.webhooks.shared_secret import read_shared_secret, rotate_shared_secret
 from ctfd_twisted.webhooks.tables import attempts, deliveries
 
+SEALER = Sealer(Fernet.generate_key())
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
 class World:
     """A database, a dispatcher and a receiver."""
+
+    server = MailServer("mail.example", 25, "ctf@example.org")
 
     def __init__(self) -> None:
         self.clock = Clock()
@@ -43,7 +53,9 @@ class World:
         self.receiver = Receiver(lambda: "")
         self.reach.serve("receiver.example", self.receiver.app.resource())
         self.client = WebhookClient(self.clock, self.reach, "Service-Webhook")
-        self.dispatcher = Dispatcher(self.clock, self.db, self.client, "node", chance=lambda: 0.5)
+        self.dispatcher = Dispatcher(
+            self.clock, self.db, self.client, MailAlarm(SEALER, self.server), "node", chance=lambda: 0.5
+        )
         self.secret = self.run(read_shared_secret, self.now).secret
 
     @property
@@ -154,7 +166,7 @@ def test_what_was_committed_before_the_start_is_sent_at_the_start(world: World) 
     world.endpoint()
     world.happen(EXAMPLES[0])
     assert world.receiver.events == []
-    again = Dispatcher(world.clock, world.db, world.client, "next")
+    again = Dispatcher(world.clock, world.db, world.client, world.dispatcher._alarm, "next")
     again.startService()
     assert len(world.receiver.events) == 1
     result_of(again.stopService())
@@ -238,6 +250,32 @@ def test_gone_stops_everything_to_an_endpoint(world: World) -> None:
     world.seconds(10)
     assert len(world.receiver.events) == 1
     assert world.states() == ["dead", *["pending"] * 4]
+
+
+def test_the_admins_are_told_of_an_endpoint_that_is_disabled(world: World) -> None:
+    world.endpoint()
+    world.run(partial(an_admin, email="root@example.org"))
+    world.run(partial(an_admin, email="gone@example.org", banned=True))
+    world.run(partial(an_admin, email=None))
+    world.run(partial(an_admin, email="ada@example.org", type="user"))
+    world.answers(410)
+    world.happen(EXAMPLES[0])
+    (letter,) = world.run(lambda conn: [tuple(row) for row in conn.execute(select(outbox.c.recipient, outbox.c.body))])
+    assert letter[0] == "root@example.org"
+    text = SEALER.open(letter[1])
+    assert text is not None
+    assert URL in text
+    assert "410" in text
+
+
+def test_without_mail_the_state_alone_tells(world: World) -> None:
+    world.dispatcher._alarm = MailAlarm(SEALER, None)
+    world.endpoint()
+    world.run(an_admin)
+    world.answers(410)
+    world.happen(EXAMPLES[0])
+    assert world.states() == ["dead"]
+    assert world.run(lambda conn: conn.execute(select(outbox.c.id)).all()) == []
 
 
 def test_the_dead_are_sent_again_when_an_admin_says_so(world: World) -> None:
