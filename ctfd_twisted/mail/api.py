@@ -13,11 +13,12 @@ from ctfd_twisted.http.answers import Answer, done
 from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.gates import ADMIN
 from ctfd_twisted.http.routes import Routes
-from ctfd_twisted.mail.postman import WAITED_FOR, Postman
 from ctfd_twisted.mail.rules import Letter, route_of
-from ctfd_twisted.mail.smtp import NotSentError
+from ctfd_twisted.mail.sender import NotSentError, Sender
 from ctfd_twisted.settings import MailServer
 
+#: Seconds for the connection and then for each reply, while an administrator waits (config-keys.md, Mail).
+WAITED_FOR: Final = 3.0
 NOT_CONFIGURED: Final = "Email settings not configured"
 
 
@@ -32,7 +33,7 @@ class MailApi:
 
     routes = Routes()
 
-    def __init__(self, db: Database, postman: Postman, server: MailServer | None) -> None:
+    def __init__(self, db: Database, postman: Sender, server: MailServer | None) -> None:
         self._db = db
         self._postman = postman
         self._server = server

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from sqlalchemy import Connection
 from twisted.application.service import Service
@@ -15,9 +15,9 @@ from ctfd_twisted.competition.rules import Competition
 from ctfd_twisted.competition.store import read_competition
 from ctfd_twisted.db.database import Database
 from ctfd_twisted.db.notices import concerns
-from ctfd_twisted.mail.rules import Letter, Route, route_of
+from ctfd_twisted.mail.rules import Letter, route_of
 from ctfd_twisted.mail.sealing import Sealer
-from ctfd_twisted.mail.smtp import NotSentError
+from ctfd_twisted.mail.sender import NotSentError, Sender
 from ctfd_twisted.mail.store import OwedLetter, claim_due, next_due, record_delivered, record_failed
 from ctfd_twisted.settings import MailServer
 
@@ -31,13 +31,6 @@ AFTER_FAILURE: Final = 30.0
 AFTER_OTHERS: Final = 1.0
 
 _WAKING: Final = frozenset({"mail", "config"})
-
-
-class Sender(Protocol):
-    """Sends a letter; see :class:`ctfd_twisted.mail.postman.Postman`."""
-
-    async def send(self, route: Route, sender_name: str, letter: Letter) -> None:
-        """Send *letter*; raises ``NotSentError``."""
 
 
 class MailDispatcher(Service):

@@ -14,12 +14,9 @@ from twisted.web.http_headers import Headers
 
 from ctfd_twisted.mail.message import BadAddressError, ascii_address, compose
 from ctfd_twisted.mail.rules import Letter, Mailgun, Route, Smtp
-from ctfd_twisted.mail.smtp import Envelope, NotSentError, send_by_smtp
+from ctfd_twisted.mail.sender import PATIENT, NotSentError
+from ctfd_twisted.mail.smtp import Envelope, send_by_smtp
 
-#: While somebody waits for the answer: seconds for SMTP, and for Mailgun (config-keys.md).
-WAITED_FOR: Final = 3.0
-#: When nobody waits.
-PATIENT: Final = 20.0
 _SUCCESS: Final = 200
 _ERROR_LENGTH: Final = 300
 

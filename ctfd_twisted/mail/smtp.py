@@ -26,21 +26,11 @@ from twisted.mail.smtp import (
 from twisted.python.failure import Failure
 
 from ctfd_twisted.mail.rules import Smtp
+from ctfd_twisted.mail.sender import NotSentError
 
 TIMED_OUT: Final = "SMTP server connection timed out"
 #: SMTP's replies from here on mean that the same mail will not be taken later either.
 _PERMANENT: Final = 500
-
-
-class NotSentError(Exception):
-    """A mail was not sent; the text says why, without anything secret.
-
-    ``for_good``: the server refused this very mail, so that sending it again is no use.
-    """
-
-    def __init__(self, text: str, *, for_good: bool = False) -> None:
-        super().__init__(text)
-        self.for_good = for_good
 
 
 class Envelope(msgspec.Struct, frozen=True):
