@@ -117,7 +117,7 @@ class HillClient:
             elif is_cancelled(error):
                 raise CancelledError from error  # nobody waits for the answer any more
             else:
-                failure, detail = explain(Failure(TooMuch()) if line.too_much else Failure())
+                failure, detail = explain(Failure(TooMuch()) if line.too_much else Failure(), heard=line.heard)
             reply = Reply(request.step, 0, failure=failure, detail=detail)
         finally:
             if deadline.active():

@@ -29,6 +29,7 @@ class Line:
 
     def __init__(self) -> None:
         self.fingerprint: str | None = None
+        self.heard = False
         self.too_much = False
         self._connection: Counted | None = None
 
@@ -105,6 +106,7 @@ class Counted(ProtocolWrapper):
 
     def dataReceived(self, data: bytes) -> None:
         """Hand *data* on while it is not too much."""
+        self._line.heard = True
         self._left -= len(data)
         if self._left < 0:
             self._line.too_much = True

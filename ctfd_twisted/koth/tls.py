@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from ipaddress import ip_address
+from typing import Final
 
 from OpenSSL import SSL
-from OpenSSL.crypto import X509, PKey, X509StoreFlags
+from OpenSSL.crypto import X509, X509StoreFlags
 from service_identity.hazmat import DNS_ID, IPAddress_ID, ServiceID, verify_service_identity
 from service_identity.pyopenssl import extract_patterns
 from twisted.internet.interfaces import IOpenSSLClientConnectionCreator
-from twisted.internet.ssl import Certificate, CertificateOptions, TLSVersion, platformTrust, trustRootFromCertificates
 from twisted.protocols.tls import TLSMemoryBIOProtocol
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from ctfd_twisted.koth.pem import certificates_of, key_of
+from ctfd_twisted.koth.trouble import Untrusted
+
+#: What OpenSSL's numbers for the common reasons mean (X509_V_ERR_…).
+_REASONS: Final[Mapping[int, str]] = {
+    9: "it is not valid yet",
+    10: "it has expired",
+    18: "it has signed itself, and it is not the expected one",
+    19: "the chain ends in an authority that is not trusted",
+    20: "its issuer is not known",
+    21: "its issuer is not known",
+    24: "it is signed by what is no authority",
+    26: "it is not meant for servers",
+}
 
 #: ``saw(fingerprint)`` is told the SHA-256 of the certificate that the other side shows, whether it is accepted or not.
 Saw = Callable[[str], None]
@@ -26,24 +39,25 @@ def tls_context(trusted: str | None, certificate: str | None, key: str | None) -
 
     *certificate* and *key* are ours for mutual TLS. All are PEM; raises ``ValueError`` for what is none.
     """
-    roots = None if trusted is None else certificates_of(trusted)
-    ours = [] if certificate is None else [X509.from_cryptography(entry) for entry in certificates_of(certificate)]
-    options = CertificateOptions(
-        privateKey=None if key is None else PKey.from_cryptography_key(key_of(key)),
-        certificate=ours[0] if ours else None,
-        extraCertChain=ours[1:] or None,
-        trustRoot=(
-            platformTrust()
-            if roots is None
-            else trustRootFromCertificates([Certificate(X509.from_cryptography(root)) for root in roots])
-        ),
-        raiseMinimumTo=TLSVersion.TLSv1_2,
-    )
-    context = options.getContext()
-    store = context.get_cert_store()
-    if roots is not None and store is not None:
+    context = SSL.Context(SSL.TLS_CLIENT_METHOD)
+    context.set_min_proto_version(SSL.TLS1_2_VERSION)
+    context.set_session_cache_mode(SSL.SESS_CACHE_OFF)
+    if trusted is None:
+        context.set_default_verify_paths()
+    else:
+        store = context.get_cert_store()
+        assert store is not None  # noqa: S101 - a context that was just made has one
+        for root in certificates_of(trusted):
+            store.add_cert(X509.from_cryptography(root))
         # What was pinned may be the agent's own certificate although an authority that we don't know has signed it.
         store.set_flags(X509StoreFlags.PARTIAL_CHAIN)
+    if certificate is not None and key is not None:
+        own, *chain = certificates_of(certificate)
+        context.use_certificate(own)
+        for link in chain:
+            context.add_extra_chain_cert(link)
+        context.use_privatekey(key_of(key))
+        context.check_privatekey()
     return context
 
 
@@ -73,17 +87,23 @@ class Expecting:
 def _verifier(
     protocol: TLSMemoryBIOProtocol, expected: ServiceID, saw: Saw
 ) -> Callable[[SSL.Connection, X509, int, int, int], bool]:
-    def verify(_: SSL.Connection, certificate: X509, _error: int, depth: int, trusted: int) -> bool:
+    def verify(_: SSL.Connection, certificate: X509, error: int, depth: int, trusted: int) -> bool:
         # OpenSSL asks for each certificate of the chain; the last, at depth 0, is the other side's own.
-        if depth != 0:
-            return bool(trusted)
         try:
-            saw(certificate.digest("sha256").decode())
-            if trusted:
+            if depth == 0:
+                saw(certificate.digest("sha256").decode())
+            _demand_trust(error, trusted=bool(trusted))
+            if depth == 0:
                 verify_service_identity(extract_patterns(certificate), [expected], [])
-        except Exception:  # noqa: BLE001 - OpenSSL would lose it: the wrong host, or a certificate that can't be read
+        except Exception:  # noqa: BLE001 - OpenSSL would lose it: not trusted, the wrong host, or not to be read
             protocol.failVerification(Failure())
             return False
-        return bool(trusted)
+        return True
 
     return verify
+
+
+def _demand_trust(error: int, *, trusted: bool) -> None:
+    if not trusted:
+        reason = _REASONS.get(error, f"OpenSSL's error {error}")
+        raise Untrusted(f"the certificate is not trusted: {reason}")

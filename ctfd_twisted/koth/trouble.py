@@ -11,6 +11,7 @@ from twisted.internet.defer import CancelledError
 from twisted.internet.error import ConnectError, ConnectionClosed, DNSLookupError
 from twisted.logger import Logger
 from twisted.python.failure import Failure as TwistedFailure
+from twisted.web.client import ResponseFailed
 
 from ctfd_twisted.koth.protocol import MOST_BYTES, Failure
 
@@ -25,6 +26,10 @@ class Unusable(Exception):
     """What the hill was given for TLS can't be used; the text says why."""
 
 
+class Untrusted(Exception):
+    """Nobody whom we trust vouches for the certificate that was shown; the text says why."""
+
+
 def late(seconds: float) -> tuple[Failure, str]:
     """The outcome of an answer that was not complete in time."""
     return "unreachable", f"no complete answer within {seconds:g} seconds"
@@ -35,8 +40,8 @@ def is_cancelled(error: BaseException) -> bool:
     return any(cause.check(CancelledError) for cause in _causes(TwistedFailure(error)))
 
 
-def explain(failure: TwistedFailure) -> tuple[Failure, str]:
-    """The outcome that *failure* means, and why."""
+def explain(failure: TwistedFailure, *, heard: bool) -> tuple[Failure, str]:
+    """The outcome that *failure* means, and why; *heard*: at least something had been said when it happened."""
     causes = [cause.value for cause in _causes(failure) if cause.value is not None]
     if any(isinstance(cause, TooMuch) for cause in causes):
         return "malformed", f"the answer is longer than {MOST_BYTES} bytes"
@@ -49,9 +54,9 @@ def explain(failure: TwistedFailure) -> tuple[Failure, str]:
                 return "unreachable", f"the host's name could not be resolved: {cause}"
             case ConnectError():
                 return "unreachable", f"no connection: {cause}"
-    # What twisted.web raises for bytes that are no HTTP has no common base; all of it stands in its modules.
-    if any(type(cause).__module__.startswith("twisted.web") for cause in causes):
-        return "malformed", "the answer is no HTTP, or shorter than it says"
+    if heard and isinstance(failure.value, ResponseFailed):
+        # What twisted.web raises for bytes that are no HTTP has no common base, and on long lines it only hangs up.
+        return "malformed", "the answer is no HTTP, or ends too early"
     if all(isinstance(cause, ConnectionClosed) for cause in causes):
         return "unreachable", "the connection was closed before the answer"
     _log.failure("an exchange with an agent failed in an unexpected way", failure)
@@ -61,7 +66,7 @@ def explain(failure: TwistedFailure) -> tuple[Failure, str]:
 def _distrust(cause: BaseException) -> str | None:
     """Why the other side is not trusted, or None where *cause* says nothing of that."""
     match cause:
-        case Unusable():
+        case Unusable() | Untrusted():
             return str(cause)
         case VerificationError():
             return "the certificate is for another host"
