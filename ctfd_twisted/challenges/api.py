@@ -120,7 +120,7 @@ class ChallengesApi:
         player = call.player
         # A window may hold the session's nonce, so it is kept for this session alone.
         key = (call.sid, entry.id, None if player is None else (player.id, player.team_id), call.is_admin, counts)
-        basis = (call.competition, view.own, entry)
+        basis = (call.competition, view.own, entry, view.next_after(entry))
         kept = self._details.get(key, basis, call.now)
         if kept is not None:
             return kept
@@ -139,7 +139,8 @@ class ChallengesApi:
         return self._drawn(call, view, entry, added)
 
     def _drawn(self, call: Call, view: View, entry: Entry, added: Mapping[str, Any]) -> Answer:
-        glance = Glance(view.own, view.is_admin, call.sees_scores and call.sees_accounts, call.now)
+        counts = call.sees_scores and call.sees_accounts
+        glance = Glance(view.own, view.is_admin, counts, view.next_after(entry), call.now)
         shown = {**shown_challenge(entry, call.competition, glance, lambda file: self._file_url(call, file)), **added}
         return ok({**shown, "view": self._render_view(call, shown)})
 

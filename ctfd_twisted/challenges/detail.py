@@ -19,11 +19,16 @@ _OPEN_SETTINGS: Final = frozenset({"initial", "minimum", "decay", "function"})
 
 
 class Glance(msgspec.Struct, frozen=True):
-    """Who looks, and when; ``counts`` says whether scores and accounts are visible to them."""
+    """Who looks, and when.
+
+    ``counts`` says whether scores and accounts are visible to them, ``next_id`` is the challenge that may be suggested
+    to them next.
+    """
 
     own: Own
     is_admin: bool
     counts: bool
+    next_id: int | None
     now: datetime
 
 
@@ -42,7 +47,7 @@ def shown_challenge(
     numbers = entry.live if is_admin else entry.public
     state = solution_state(entry.solution)
     return {
-        **readout({**entry.columns, "value": numbers.value}, kind, settings),
+        **readout({**entry.columns, "value": numbers.value, "next_id": glance.next_id}, kind, settings),
         "solves": entry.public.solves if glance.counts else None,
         "solved_by_me": solved,
         "attempts": own.attempts_at(entry.id, now),

@@ -1,4 +1,8 @@
-"""What only one player knows of the challenges: their account's solves, attempts and unlocks, their own ratings."""
+"""What only one player knows of the challenges: their account's solves, attempts and unlocks, their own ratings.
+
+It is kept until the topic ``user:<id>`` of the player or ``team:<id>`` of their team is touched, so whoever changes one
+of these touches that of the account, and for a rating that of the player.
+"""
 
 from __future__ import annotations
 

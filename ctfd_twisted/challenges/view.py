@@ -34,6 +34,11 @@ class View(msgspec.Struct, frozen=True):
         """How near the caller comes to a challenge; administrators come everywhere."""
         return Reach.OPEN if self.is_admin else reach(entry.gate, self.now, self.viewer, self.catalogue.entries)
 
+    def next_after(self, entry: Entry) -> int | None:
+        """The challenge to suggest after *entry*, if the caller may know of it."""
+        following = self.catalogue.entries.get(entry.columns["next_id"] or 0)
+        return following.id if following is not None and self.reach(following).exists else None
+
     def find(self, challenge_id: str | int) -> Entry:
         """The challenge of that id; raises ``NotFound`` where there is none, and for what is no id."""
         number = row_id(challenge_id) if isinstance(challenge_id, str) else challenge_id

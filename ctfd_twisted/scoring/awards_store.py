@@ -25,7 +25,7 @@ class AwardFields(msgspec.Struct, frozen=True):
     """What POST takes; ``value`` may be negative."""
 
     user_id: int | None = None
-    team_id: int | UnsetType | None = UNSET
+    team_id: int | None = None
     name: Name | None = None
     description: str | None = None
     value: int | None = None
@@ -72,8 +72,8 @@ def create_award(conn: Connection, now: datetime, fields: AwardFields) -> dict[s
     whose team it could be and for references to what does not exist.
     """
     team_id = fields.team_id
-    if team_id is UNSET:
-        team_id = _team_of(conn, fields.user_id) if read_competition(conn).teams else None
+    if team_id is None and read_competition(conn).teams:
+        team_id = _team_of(conn, fields.user_id)
     row = {
         **{name: getattr(fields, name) for name in fields.__struct_fields__},
         "team_id": team_id,

@@ -165,6 +165,21 @@ def test_a_placeholder(platform: MemoryPlatform, make: Make, anonymize: object, 
     }
 
 
+def test_the_next_challenge_is_suggested_to_those_who_may_know_of_it(platform: MemoryPlatform, make: Make) -> None:
+    first = make(a_challenge)
+    hidden = make(a_challenge, state="hidden")
+    later = make(a_challenge, requirements={"prerequisites": [first]})
+    make(a_flag, first)
+    ann, admin = platform.player("ann"), platform.admin()
+    admin.patch(f"{LIST}/{first}", {"next_id": hidden})
+    assert detail(ann, first)["next_id"] is None
+    assert detail(admin, first)["next_id"] == hidden
+    admin.patch(f"{LIST}/{first}", {"next_id": later})
+    assert detail(ann, first)["next_id"] is None
+    ann.post(ATTEMPT, {"challenge_id": first, "submission": "flag{right}"})
+    assert detail(ann, first)["next_id"] == later
+
+
 class TestOwn:
     """What is the caller's own."""
 
