@@ -152,9 +152,14 @@ def user_score(conn: Connection, competition: Competition, user_id: int, *, froz
 
 
 def team_score(conn: Connection, competition: Competition, team_id: int, *, frozen: bool) -> int:
-    """All points of a team's present members."""
+    """All points of a team's present members, and what the team was given without naming one (a hill held by token)."""
     members = conn.execute(select(users.c.id).where(users.c.team_id == team_id)).scalars().all()
-    return sum(entry.score for entry in points_of(conn, competition, USERS, frozen=frozen, account_ids=members))
+    score = sum(entry.score for entry in points_of(conn, competition, USERS, frozen=frozen, account_ids=members))
+    freeze = competition.frozen_at if frozen else None
+    given = select(func.coalesce(func.sum(awards.c.value), 0)).where(
+        awards.c.team_id == team_id, awards.c.user_id.is_(None)
+    )
+    return score + int(conn.execute(given if freeze is None else given.where(awards.c.date < freeze)).scalar_one())
 
 
 def account_score(conn: Connection, competition: Competition, account_id: int, *, frozen: bool) -> int:

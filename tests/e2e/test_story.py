@@ -94,7 +94,7 @@ def test_the_whole_story(platform: PlatformProcess, tmp_path: Path):
     admin = set_up(platform)
     with a_receiver(admin) as receiver:
         a_webhook(admin, receiver)
-        alice, alice_id, alice_team = a_player(platform, admin, "alice")
+        alice, _, alice_team = a_player(platform, admin, "alice")
         bob, _, _ = a_player(platform, admin, "bob")
 
         challenge = admin.call(
@@ -148,7 +148,7 @@ def test_the_whole_story(platform: PlatformProcess, tmp_path: Path):
             awards = hill_awards(admin)
             assert sorted(tick["award_id"] for tick in paid) == sorted(award["id"] for award in awards)
             assert {award["value"] for award in awards} == {7}
-            assert {award["user_id"] for award in awards} == {alice_id}
+            assert {(award["user_id"], award["team_id"]) for award in awards} == {(None, alice_team)}
             board = {row["name"]: row["score"] for row in alice.call("GET", "/scoreboard")}
             assert board == {"Team alice": 100 + 7 * len(paid), "Team bob": 100}
 

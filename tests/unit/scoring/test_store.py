@@ -115,6 +115,16 @@ def test_teams_score_by_the_team_that_is_stored(conn: Connection) -> None:
     assert account_score(conn, USERS, member, frozen=False) == 105
 
 
+def test_what_a_team_was_given_without_naming_a_member_is_the_teams(conn: Connection) -> None:
+    team = a_team(conn)
+    member = a_user(conn, team_id=team)
+    an_award(conn, member, 5, team_id=team)
+    an_award(conn, None, 7, team_id=team)
+    assert board(conn, TEAMS) == [(team, 12)]
+    assert team_score(conn, TEAMS, team, frozen=False) == 12
+    assert team_score(conn, TEAMS, team, frozen=True) == 12
+
+
 ROWS = st.lists(
     st.tuples(st.integers(0, 3), st.integers(-2, 3), st.integers(0, 3)),
     max_size=12,
