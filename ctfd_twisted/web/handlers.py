@@ -31,7 +31,7 @@ def page_handlers(
 
     *apis* are the handlers of the REST API, whose answers some pages draw.
     """
-    custom = CustomPages(public_pages, pages)
+    custom = CustomPages(db, public_pages, pages)
     board = Snapshot(db, db.bus, read_board, BOARD_TOPICS)
     return custom, [
         custom,

@@ -1,10 +1,12 @@
-"""The competition's own pages: by route, the start page, and the texts about terms and privacy."""
+"""The competition's own words: its pages by route, the start page, notifications, terms and privacy."""
 
 from __future__ import annotations
 
 from markupsafe import Markup
 
+from ctfd_twisted.content.public_notifications import read_notices
 from ctfd_twisted.content.public_pages import PublicPage, PublicPages
+from ctfd_twisted.db.database import Database
 from ctfd_twisted.db.snapshot import Snapshot
 from ctfd_twisted.errors import NotFound
 from ctfd_twisted.http.answers import Answer, redirect
@@ -21,7 +23,8 @@ class CustomPages:
 
     routes = Routes()
 
-    def __init__(self, public_pages: Snapshot[PublicPages], pages: Pages) -> None:
+    def __init__(self, db: Database, public_pages: Snapshot[PublicPages], pages: Pages) -> None:
+        self._db = db
         self._public_pages = public_pages
         self._pages = pages
 
@@ -44,6 +47,13 @@ class CustomPages:
     def privacy(self, call: Call) -> Answer:
         """The privacy policy: elsewhere, or a text here."""
         return self._legal(call, "privacy", "Privacy policy")
+
+    @routes.get("/notifications", ANYONE)
+    async def notifications(self, call: Call) -> Answer:
+        """What the organisers had to say, newest first."""
+        notices = await self._db.read(read_notices)
+        texts = [Markup(rendered(notice.content, call.competition)) for notice in notices]  # noqa: S704 - administrators' text
+        return self._pages.render(call, "notifications.html", notices=list(zip(notices, texts, strict=True)))
 
     def _legal(self, call: Call, key: str, title: str) -> Answer:
         elsewhere = web_link(call.competition.text(f"{key}_url"))

@@ -104,10 +104,11 @@ def a_token(screen: Screen, description: str) -> str:
 
 
 def some_challenges(admin: Person) -> None:
-    """Two challenges in two categories, one of them with a handout of words."""
+    """Two challenges in two categories. Their text tries what htmx would act on, if it looked there."""
+    trap = '<i hx-get="/nowhere" hx-trigger="load"></i><i data-hx-get="/nowhere" data-hx-trigger="load"></i>'
     for name, category, flag in (("Baby RSA", "crypto", "flag{rsa}"), ("Cookie jar", "web", "flag{jar}")):
         body = {"name": name, "category": category, "value": 100, "type": "standard", "state": "visible"}
-        challenge = admin.call("POST", "/challenges", {**body, "description": f"Find **{category}**"})
+        challenge = admin.call("POST", "/challenges", {**body, "description": f"Find **{category}** {trap}"})
         admin.call("POST", "/flags", {"challenge_id": challenge["id"], "type": "static", "content": flag})
 
 

@@ -4,8 +4,10 @@ import re
 
 from sqlalchemy import Connection
 
-from ctfd_twisted.content.tables import pages
+from ctfd_twisted.accounts.tables import brackets, fields
+from ctfd_twisted.content.tables import notifications, pages
 from ctfd_twisted.db.notices import touch
+from ctfd_twisted.db.writes import insert_row
 from ctfd_twisted.testing import MemoryPlatform, Reply
 from ctfd_twisted.testing.builders import a_team, a_user
 
@@ -69,10 +71,58 @@ def test_pages_of_administrators_declare_a_shorter_init(platform: MemoryPlatform
 def test_the_nonce_is_the_first_run_of_64_hex_digits(platform: MemoryPlatform) -> None:
     # A hostile name and a theme full of digests come after it.
     platform.configure(ctf_name="e" * 64, theme_header=f"<script src='/x' integrity='{'f' * 64}'></script>")
-    for path in ("/users", "/nothing-here"):
+    for path in ("/users", "/login", "/register", "/nothing-here"):
         text = platform.client().get(path).text
-        nonce = csrf_nonce(text)
-        assert FIRST_HEX.findall(text)[0] == nonce
+        assert FIRST_HEX.findall(text)[0] == csrf_nonce(text)
+
+
+def test_scripts_find_nonce_and_fields_in_the_setup() -> None:
+    platform = MemoryPlatform()
+    client = platform.client()
+    text = client.get("/setup").text
+    assert FIRST_HEX.findall(text)[0] == csrf_nonce(text)
+    assert f'<input id="nonce" name="nonce" type="hidden" value="{csrf_nonce(text)}">' in text
+    asked = set(re.findall(r'<(?:input|select|textarea)[^>]* name="(\w+)"', text))
+    assert asked == {
+        *("nonce", "ctf_name", "ctf_description", "user_mode", "name", "email", "password", "team_size"),
+        *("challenge_visibility", "account_visibility", "score_visibility", "registration_visibility"),
+        *("verify_emails", "social_shares", "ctf_theme", "theme_color", "start", "end"),
+    }
+    assert 'value="teams" checked' in text
+    assert '<option value="private" selected>' in text.split('name="challenge_visibility"')[1].split("</select>")[0]
+    account = {"name": "admin", "email": "a@example.org", "password": "a long password"}
+    assert client.submit("/setup", ctf_name="By hand", user_mode="users", **account).location == "/"
+    assert "By hand" in client.get("/").text
+    platform.close()
+
+
+def test_the_form_of_registration_asks_what_the_competition_wants(platform: MemoryPlatform) -> None:
+    platform.configure(registration_code="secret", password_min_length=12, tos_text="be kind")
+
+    def ask(conn: Connection) -> None:
+        kind = {"type": "user", "description": "for the finals", "public": False, "editable": True}
+        insert_row(conn, fields, {"name": "size", "field_type": "text", "required": True, **kind})
+        insert_row(conn, fields, {"name": "over 16", "field_type": "boolean", "required": False, **kind})
+        insert_row(conn, brackets, {"name": "Students", "type": "users"})
+        insert_row(conn, brackets, {"name": "Companies", "type": "teams"})
+
+    platform.run(ask)
+    text = platform.client().get("/register").text
+    for shown in (
+        'name="fields[1]" type="text"',
+        'name="fields[2]" type="checkbox"',
+        ">Students<",
+        "At least 12 characters",
+    ):
+        assert shown in text
+    assert "Companies" not in text
+    assert 'name="registration_code"' in text
+    assert 'href="/tos"' in text
+    again = platform.client().submit("/register", name="<a>", email="a@example.org", password="short")
+    assert again.status == 200
+    assert "<span>The registration code you entered was incorrect</span>" in again.text
+    assert 'value="&lt;a&gt;"' in again.text
+    assert "short" not in again.text.split("<form")[1]
 
 
 def test_forms_hold_the_nonce_with_its_attributes_in_this_order(platform: MemoryPlatform) -> None:
@@ -191,6 +241,20 @@ def test_terms_lead_elsewhere_or_are_shown_here(platform: MemoryPlatform) -> Non
     platform.configure(tos_text="**be kind**", privacy_url="https://p.example/")
     assert "<strong>be kind</strong>" in client.get("/tos").text
     assert client.get("/privacy").location == "https://p.example/"
+
+
+def test_notifications_are_shown_newest_first_and_to_whom_they_are_for(platform: MemoryPlatform) -> None:
+    def tell(conn: Connection) -> None:
+        someone = a_user(conn)
+        for title, content, user_id in (("old", "**o**", None), ("private", "p", someone), ("<new>", "n", None)):
+            values = {"title": title, "content": content, "user_id": user_id, "team_id": None, "date": platform.now}
+            conn.execute(notifications.insert().values(**values))
+
+    platform.run(tell)
+    text = platform.client().get("/notifications").text
+    assert text.index("&lt;new&gt;") < text.index("<h2>old</h2>")
+    assert "<strong>o</strong>" in text
+    assert "private" not in text
 
 
 def test_error_pages_say_what_and_why(platform: MemoryPlatform) -> None:
