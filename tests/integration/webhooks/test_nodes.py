@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, func, select
 from twisted.internet.task import deferLater
-from twisted.web.server import NOT_DONE_YET
 
 from ctfd_twisted.db.engine import open_engines
 from ctfd_twisted.testing.builders import a_challenge, a_solve, a_user
@@ -49,13 +48,11 @@ def test_two_dispatchers_send_each_event_once_and_in_order(
         under_way[name] += 1
         most[name] = max(most[name], under_way[name])
 
-        def finish() -> None:
+        def finish() -> bytes:
             under_way[name] -= 1
-            request.write(b"")
-            request.finish()
+            return b""
 
-        reactor.callLater(random.uniform(0, 0.004), finish)  # noqa: S311 - no secret
-        return NOT_DONE_YET
+        return deferLater(reactor, random.uniform(0, 0.004), finish)  # noqa: S311 - no secret
 
     receiver = Receiver(lambda: "", answer)
     port = listening(site(receiver.app.resource()))
