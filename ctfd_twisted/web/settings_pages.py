@@ -20,6 +20,7 @@ from ctfd_twisted.http.gates import AUTHED
 from ctfd_twisted.http.routes import Routes
 from ctfd_twisted.web.languages import LANGUAGE_NAMES
 from ctfd_twisted.web.pages import Pages
+from ctfd_twisted.web.requirements import Asked
 
 INCOMPLETE: Final = "Please fill out all required profile fields before continuing"
 _UNVERIFIED: Final = "Your email address isn't confirmed. Please check your email to confirm your email address."
@@ -41,11 +42,9 @@ class OwnSettings(msgspec.Struct, frozen=True):
 
     @property
     def complete(self) -> bool:
-        """Whether all that is required is there: every required field, and a bracket where there are any."""
-        given = self.given
-        return all(given.get(field.id) not in (None, "") for field in self.fields if field.required) and (
-            not self.brackets or self.me.bracket_id is not None
-        )
+        """Whether all that is required is there."""
+        required = frozenset(field.id for field in self.fields if field.required)
+        return Asked(required, bool(self.brackets)).fulfilled(self.me.fields, self.me.bracket_id)
 
 
 def read_own_settings(conn: Connection, user_id: int) -> OwnSettings:
