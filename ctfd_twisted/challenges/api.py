@@ -120,14 +120,14 @@ class ChallengesApi:
         player = call.player
         # A window may hold the session's nonce, so it is kept for this session alone.
         key = (call.sid, entry.id, None if player is None else (player.id, player.team_id), call.is_admin, counts)
-        basis = (call.competition, view.own, entry, view.next_after(entry))
+        basis = (call.competition, call.competition.ended(call.now), view.own, entry, view.next_after(entry))
         kept = self._details.get(key, basis, call.now)
         if kept is not None:
             return kept
         answer = self._drawn(call, view, entry, {})
         if call.sid != key[0]:
             return answer
-        return self._details.put(key, basis, self._good_until(call, view, entry), answer)
+        return self._details.put(key, basis, _good_until(call, view, entry), answer)
 
     async def _detail_later(self, call: Call, view: View, entry: Entry, *, first_look: bool) -> Answer:
         if first_look and call.player is not None:
@@ -151,14 +151,6 @@ class ChallengesApi:
             return url
         token = self._sign(call.now, {"user_id": player.id, "team_id": player.team_id, "file_id": file.id})
         return f"{url}?token={token}"
-
-    def _good_until(self, call: Call, view: View, entry: Entry) -> datetime:
-        """When the detail looks different though nothing was written: hints open at the end, attempts are forgotten."""
-        instants = [call.now + _FRESH, call.competition.next_boundary(call.now)]
-        if view.own.window is not None:
-            window = timedelta(seconds=view.own.window)
-            instants += [instant + window for instant in view.own.instants.get(entry.id, ())]
-        return min(instant for instant in instants if instant is not None and instant > call.now)
 
     # What hangs on it
 
@@ -188,3 +180,12 @@ class ChallengesApi:
             "id": visible_solution(entry.solution, solved=solved),
             "state": solution_state(entry.solution),
         })  # fmt: skip
+
+
+def _good_until(call: Call, view: View, entry: Entry) -> datetime:
+    """When a detail looks different though nothing was written: its links go stale, attempts are forgotten."""
+    instants = [call.now + _FRESH]
+    if view.own.window is not None:
+        window = timedelta(seconds=view.own.window)
+        instants += [instant + window for instant in view.own.instants.get(entry.id, ())]
+    return min(instant for instant in instants if instant > call.now)
