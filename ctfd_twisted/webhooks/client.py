@@ -6,11 +6,10 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from msgspec import Struct
-from twisted.internet.defer import Deferred, succeed
-from twisted.internet.error import ConnectionClosed
+from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.internet.interfaces import IConsumer, IReactorTime
 from twisted.python.failure import Failure
-from twisted.web.client import ResponseNeverReceived
+from twisted.web.client import RequestTransmissionFailed, ResponseNeverReceived
 from twisted.web.http_headers import Headers
 from twisted.web.iweb import IBodyProducer, IResponse
 from zope.interface import implementer
@@ -23,6 +22,7 @@ from ctfd_twisted.webhooks.trace import Problem, Step, Trace, explain, timed_out
 
 HeaderLines = tuple[tuple[str, str], ...]
 
+_STATUSES: Final = range(100, 1000)
 _PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -75,12 +75,12 @@ class WebhookClient:
         return await self._exchange(_Request(b"POST", url, headers, body, egress, alone))
 
     async def _exchange(self, request: _Request) -> Exchange:
-        sent = (("Host", host_header(request.url)), *request.headers)
-        trace = Trace(self._clock)
-        asking = Deferred.fromCoroutine(self._answered(request, sent, trace))
+        headers = (("Host", host_header(request.url)), *request.headers)
         # Twisted writes this one itself; for those who look at what was sent it belongs with the others.
-        if request.body is not None:
-            sent = (*sent, ("Content-Length", str(len(request.body))))
+        length = () if request.body is None else (("Content-Length", str(len(request.body))),)
+        sent = (*headers, *length)
+        trace = Trace(self._clock)
+        asking = Deferred.fromCoroutine(self._answered(request, headers, trace))
         tls = request.url.lower().startswith("https:")
         deadline = self._clock.callLater(EXCHANGE, asking.cancel)
         try:
@@ -112,8 +112,8 @@ class WebhookClient:
             try:
                 # Every turn takes one kept connection out of the pool, and a new one that fails ends the loop.
                 return await agent.request(request.method, request.url.encode(), lines, body)
-            except ResponseNeverReceived as error:
-                if not trace.reused or not all(reason.check(ConnectionClosed) for reason in error.reasons):
+            except (RequestTransmissionFailed, ResponseNeverReceived) as error:
+                if not trace.reused or any(reason.check(CancelledError) for reason in error.reasons):
                     raise
 
     async def _read(self, response: IResponse, sent: HeaderLines, trace: Trace) -> Exchange:
@@ -124,6 +124,10 @@ class WebhookClient:
         complete = await beginning.done
         if deadline.active():
             deadline.cancel()
+        if response.code not in _STATUSES:
+            problem = Problem("protocol", f"What was answered is not HTTP: status {str(response.code)[:20]}")
+            trace.failed(problem, tls=False)
+            return Exchange(sent, trace.ms, problem=problem, steps=tuple(trace.steps))
         trace.took("answer", f"status {response.code}")
         return Exchange(
             sent,

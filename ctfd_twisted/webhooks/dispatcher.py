@@ -22,6 +22,7 @@ from ctfd_twisted.webhooks.client import WebhookClient
 from ctfd_twisted.webhooks.outbox import Claim, Claims, claim_due, is_due, release
 from ctfd_twisted.webhooks.records import Alarm, Attempt, settle
 from ctfd_twisted.webhooks.rules import EXCHANGE, IN_ALL
+from ctfd_twisted.webhooks.shared_secret import read_shared_secret
 from ctfd_twisted.webhooks.signatures import event_headers
 
 #: Seconds between two looks for retries that are due, for claims that have ended, and for what other programs wrote.
@@ -70,6 +71,7 @@ class Dispatcher(Service):
         super().startService()
         self._unsubscribe = self._db.bus.subscribe(self._heard)
         self._looked = self._poll.start(POLL)
+        self._begin(self._prepare())
 
     def stopService(self) -> Deferred[None]:
         """Claim nothing more, wait up to ten seconds for what is under way, and give back what is left."""
@@ -78,6 +80,10 @@ class Dispatcher(Service):
         if self._poll.running:
             self._poll.stop()
         return Deferred.fromCoroutine(self._drain())
+
+    async def _prepare(self) -> None:
+        # The secret is made on the first start, not when somebody first looks at it.
+        await self._db.run(read_shared_secret, self._now())
 
     async def _drain(self) -> None:
         deadline = self._clock.callLater(EXCHANGE, self._cut)

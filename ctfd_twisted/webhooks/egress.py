@@ -156,7 +156,7 @@ def _split(url: str) -> SplitResult:
         port = parts.port
     except ValueError:
         port = 0
-    if port == 0:
+    if port == 0 or parts.netloc.endswith(":"):
         raise ValueError("Not a valid URL: its host or its port can't be read.")
     return parts
 

@@ -16,6 +16,10 @@ from twisted.python.failure import Failure
 STEPS: Final = ("resolve", "connect", "tls", "request", "answer")
 
 
+#: Characters of what was answered that a reason quotes at most.
+_LONGEST: Final = 200
+
+
 class EgressRefused(Exception):
     """The host's name or one of its addresses is one that nothing is sent to; the text says why."""
 
@@ -92,7 +96,7 @@ def explain(failure: Failure) -> Problem:
             return Problem("connection", f"The connection failed: {cause}")
     if any(isinstance(cause, ConnectionClosed) for cause in causes):
         return Problem("answer", "The connection was closed without an answer.")
-    return Problem("protocol", f"What was answered is not HTTP: {causes[-1]!r}")
+    return Problem("protocol", f"What was answered is not HTTP: {repr(causes[-1])[:_LONGEST]}")
 
 
 def _causes(failure: Failure) -> Iterator[BaseException]:

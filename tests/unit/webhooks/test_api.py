@@ -11,6 +11,7 @@ import stripe
 from twisted.application.service import IService
 from twisted.internet.defer import Deferred
 
+from ctfd_twisted.competition.store import read_secret
 from ctfd_twisted.testing import Client, MemoryPlatform, Reply, result_of
 from ctfd_twisted.testing.webhooks import URL, MemoryReach, Receiver
 from ctfd_twisted.webhooks import store
@@ -222,6 +223,11 @@ def test_a_test_sends_a_signed_ping_and_tells_every_step(
     failed = admin.post(f"{path}/test").data
     assert (failed["status"], failed["steps"][-1]["ok"]) == (None, False)
     assert failed["error"] == failed["steps"][-1]["detail"]
+
+
+@pytest.mark.usefixtures("dispatcher")
+def test_the_secret_is_made_on_the_first_start(platform: MemoryPlatform) -> None:
+    assert platform.run(read_secret, "webhooks") is not None
 
 
 @pytest.mark.usefixtures("dispatcher")

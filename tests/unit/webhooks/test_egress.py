@@ -95,6 +95,7 @@ def test_a_receiver_has_a_name_or_an_address(url: str) -> None:
         ("http://user:pass@receiver.example/", "user name"),
         ("http://receiver.example/#part", "fragment"),
         ("http://receiver.example:0/", "port"),
+        ("http://receiver.example:/", "port"),
         ("http://receiver.example:65536/", "port"),
         ("http://receiver.example:http/", "port"),
         ("http://[::1/", "can't be read"),
