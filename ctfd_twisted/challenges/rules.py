@@ -62,7 +62,7 @@ class Reach(Enum):
 
     @property
     def accessible(self) -> bool:
-        """Whether what hangs on the challenge (hints, files, its solution) may be asked for at all."""
+        """Whether hints, the solution and the solvers may be asked for at all; files follow the detail."""
         return self not in {Reach.HIDDEN, Reach.CLOSED}
 
 
