@@ -76,7 +76,7 @@ def _measure(folder: Path, database: str | None, scale: float, only: str) -> int
 
 def _line(row: Row, platform: Server, bare: Server, others: list[int]) -> Line:
     wanted = list(row.make(row.count))
-    run(platform.port, wanted[:1] if "attempt" not in row.name else [])
+    run(platform.port, wanted[: row.warm])
     measured, cpu = _with_cpu(platform, others, lambda: run(platform.port, wanted))
     same = [Wanted(request("GET", f"/{measured.size}"), b"200 OK")] * max(2000, min(row.count, 6000))
     run(bare.port, same[:200])
