@@ -19,6 +19,7 @@ from ctfd_twisted.accounts.directory import Directory
 from ctfd_twisted.accounts.handlers import account_handlers
 from ctfd_twisted.accounts.hasher import Hasher
 from ctfd_twisted.accounts.keys import Keys
+from ctfd_twisted.accounts.reset_pages import new_password_first
 from ctfd_twisted.accounts.tracker import AddressTracker
 from ctfd_twisted.challenges.handlers import challenge_handlers
 from ctfd_twisted.challenges.reader import ChallengeReader
@@ -105,7 +106,7 @@ def make_platform(
         pages=pages,
         now=now,
         look_around=db.notice_others,
-        password_change=lambda _: None,
+        password_change=partial(new_password_first, keys),
     )
     sealer, postman = Sealer(keys.mail_key()), Postman(clock)
     post = Post(sealer, settings.mail)

@@ -11,6 +11,7 @@ from ctfd_twisted.accounts.own_team_api import OwnTeamApi
 from ctfd_twisted.accounts.reading import Passwords
 from ctfd_twisted.accounts.register_page import RegisterPage
 from ctfd_twisted.accounts.rendering import Renderer
+from ctfd_twisted.accounts.reset_pages import ResetPages
 from ctfd_twisted.accounts.setup_page import SetupPage
 from ctfd_twisted.accounts.sign_in_pages import SignInPages
 from ctfd_twisted.accounts.team_pages import TeamPages
@@ -33,6 +34,7 @@ def account_handlers(
         SetupPage(db, pages, hasher, keys),
         SignInPages(db, pages, hasher, keys, preset),
         RegisterPage(db, pages, hasher, keys, post),
+        ResetPages(db, pages, hasher, keys, post),
         TeamPages(db, pages, hasher, keys),
         MeApi(db, passwords, boards),
         UsersApi(db, passwords, boards, post),

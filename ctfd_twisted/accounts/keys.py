@@ -66,6 +66,12 @@ class Keys:
         """Return the keyed hash of a stored password hash (of the empty text where there is none), as CTFd makes it."""
         return self.plain_mac(stored or "")
 
+    def reset_mac(self, user_id: int, password_mac: str, email: str | None) -> str:
+        """Return the part of a link for a new password that dies with the present password and e-mail address."""
+        text = f"{user_id}:{password_mac}:{email or ''}"
+        mac = hmac.digest(self.derived("password reset"), text.encode("utf-8", "surrogatepass"), hashlib.sha256)
+        return base64.urlsafe_b64encode(mac).decode("ascii").rstrip("=")
+
     def token_sid(self, token_id: int, digest: str) -> str:
         """Return the session id that belongs to an access token whose value has the SHA-256 *digest* (hex).
 
