@@ -230,11 +230,16 @@ class HillPoller(Service):
                     del self._watches[challenge_id]
         for challenge_id, hill in wanted.items():
             present = self._watches.get(challenge_id)
-            if present is not None and present.open:
+            fresh = challenge_id in started
+            if present is not None and present.open and not fresh:
                 present.update(hill, end)
-            else:
-                watch = self._watches[challenge_id] = present or Watch(self._office, hill)
-                watch.begin(hill, end, caught_up=challenge_id in started)
+                continue
+            if present is None or (fresh and hill.next_tick == 0):
+                # All that was played may have been forgotten, and the numbers begin anew.
+                if present is not None:
+                    present.abandon()
+                present = self._watches[challenge_id] = Watch(self._office, hill)
+            present.begin(hill, end, caught_up=fresh)
 
     def _set_alarm(self, plan: Plan) -> None:
         """Read the plan again when the clock alone changes it."""

@@ -1,6 +1,6 @@
 """What a tick is worth and who is king. Pure.
 
-Three kinds of outcomes decide what becomes of a reign (docs/rules.md#reigns):
+Three kinds of outcomes decide what becomes of a reign (docs/koth.md#reigns):
 
 * ``held`` and ``unconfirmed`` found a king, and go on with a reign or begin one;
 * ``unclaimed``, ``unknown``, ``ineligible`` and ``contested`` saw that nobody holds the hill, and end it;

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Connection, Row, bindparam, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, select, update
 
 from ctfd_twisted.accounts.identity import Player
 from ctfd_twisted.accounts.tables import teams, users
@@ -15,10 +15,10 @@ from ctfd_twisted.competition.store import read_competition, read_secret
 from ctfd_twisted.db.notices import touch
 from ctfd_twisted.koth.identifiers import Directory, Match, Person, allowed_ways, hill_token
 from ctfd_twisted.koth.keys import TOKENS, ensure_secrets
-from ctfd_twisted.koth.rules import Account, Reign
+from ctfd_twisted.koth.rules import NO_REIGN, Account, Reign
 from ctfd_twisted.koth.schedule import moved_first_tick
 from ctfd_twisted.koth.settings import HillSettings
-from ctfd_twisted.koth.tables import hills
+from ctfd_twisted.koth.tables import hills, ticks, voids
 
 SETTINGS: Final = tuple(field.name for field in msgspec.structs.fields(HillSettings))
 _SETTINGS_COLUMNS: Final = tuple(hills.c[name] for name in SETTINGS)
@@ -41,7 +41,6 @@ _USER: Final = (
 _FRESH: Final[Mapping[str, object]] = {
     "next_tick": 0,
     "running": False,
-    "reign_ticks": 0,
     "failures": 0,
     "reset_asked": False,
 }
@@ -87,13 +86,26 @@ def write_settings(conn: Connection, now: datetime, challenge_id: int, settings:
         return
     if row is None:
         ensure_secrets(conn)
-        conn.execute(hills.insert().values(challenge_id=challenge_id, **values, **_FRESH))
+        fresh = {**_FRESH, **reign_values(NO_REIGN)}
+        conn.execute(hills.insert().values(challenge_id=challenge_id, **values, **fresh))
     else:
         if row.first_tick is not None and row.interval != settings.interval:
             moved = moved_first_tick(row.first_tick, row.interval, settings.interval, row.next_tick, now)
             values["first_tick"] = moved
         conn.execute(update(hills).where(hills.c.challenge_id == challenge_id).values(**values))
     touch(conn, "hills")
+
+
+def forget_ticks(conn: Connection) -> None:
+    """Forget all that was played on hills: ticks, voids, kings; their settings stay.
+
+    For whoever resets a competition, beside deleting the awards. Hills that are open begin anew with tick 0.
+    """
+    conn.execute(delete(ticks))
+    conn.execute(delete(voids))
+    forgotten = ("first_tick", "last_outcome", "resetting_since", "last_reset", "reset_problem")
+    conn.execute(update(hills).values(**_FRESH, **dict.fromkeys(forgotten), **reign_values(NO_REIGN)))
+    touch(conn, "hills", "ticks")
 
 
 def read_directory(conn: Connection) -> Directory:

@@ -22,7 +22,7 @@ from ctfd_twisted.koth.office import Office
 from ctfd_twisted.koth.plans import ask_reset
 from ctfd_twisted.koth.poller import RENEWAL, TTL, HillPoller
 from ctfd_twisted.koth.schedule import Schedule
-from ctfd_twisted.koth.store import write_settings
+from ctfd_twisted.koth.store import forget_ticks, write_settings
 from ctfd_twisted.koth.tables import hills, ticks
 from ctfd_twisted.schema import metadata
 from ctfd_twisted.scoring.tables import awards
@@ -484,3 +484,16 @@ def test_a_reset_that_a_dead_node_had_begun_is_begun_again(place: Place) -> None
     place.advance(10)
     assert len(place.agent.resets) == 2
     assert place.row(hill).resetting_since is None
+
+
+def test_when_all_that_was_played_is_forgotten_hills_begin_anew(place: Place) -> None:
+    hill = place.hill(interval=10)
+    place.node().start()
+    place.advance(34)
+    place.run(forget_ticks)
+    assert place.outcomes(hill) == []
+    assert place.row(hill).king_user_id is None
+    place.advance(12)
+    assert place.outcomes(hill) == [(0, "held"), (1, "held")]
+    first = place.row(hill).first_tick
+    assert START + timedelta(seconds=34) <= first <= START + timedelta(seconds=36)
