@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import msgspec
+from sqlalchemy.exc import DBAPIError
 from twisted.application.service import IService, MultiService
-from twisted.internet.defer import Deferred, DeferredList, ensureDeferred, succeed
+from twisted.internet.defer import Deferred, DeferredList, ensureDeferred, fail, succeed
 from twisted.internet.endpoints import serverFromString
 from twisted.internet.error import CannotListenError
 from twisted.internet.interfaces import IListeningPort, IReactorCore, IReactorTime
@@ -58,6 +59,7 @@ class Node(MultiService):
         self._roles = roles
         self._ports: list[IListeningPort] = []
         self._starting: Deferred[None] = succeed(None)
+        self._gave_up = False
 
     def privilegedStartService(self) -> None:
         """Open the listeners, before privileges are dropped; ends the process with a line where one can't be opened."""
@@ -66,8 +68,10 @@ class Node(MultiService):
             try:
                 opening = serverFromString(self._reactor, description).listen(self._parts.site)
             except (ValueError, OSError, LookupError) as error:
-                sys.exit(f"ctfplatform: --listen {description}: {error}")
+                opening = fail(error)
             opening.addCallbacks(self._listens, self._cannot_listen, errbackArgs=(description,))
+            if self._gave_up:
+                sys.exit(1)  # here, because a Deferred would keep it to itself
 
     def startService(self) -> None:
         """Migrate in a thread, then open the platform."""
@@ -84,6 +88,9 @@ class Node(MultiService):
             await parts.in_thread(engines.start_watch)
         except CannotMigrate as error:
             self._give_up(f"the database can't be used: {error}")
+            return
+        except DBAPIError as error:
+            self._give_up(f"the database can't be opened: {' '.join(str(error.orig).split())}")
             return
         except Exception:  # noqa: BLE001 - whatever it was, a node without its database is none
             failure = Failure()
@@ -124,15 +131,14 @@ class Node(MultiService):
             reason = str(getattr(failure.value, "socketError", failure.value))
         else:
             reason = failure.getErrorMessage()
-        line = f"ctfplatform: --listen {description}: cannot listen: {reason}"
-        if not self.running:
-            sys.exit(line)
-        self._give_up(line)
+        self._give_up(f"--listen {description}: cannot listen: {reason}")
 
-    def _give_up(self, line: str) -> None:
+    def _give_up(self, reason: str) -> None:
         """End the process with status 1, having said why."""
-        self.log.critical("{line}", line=line)
-        sys.stderr.write(line + "\n")
+        self._gave_up = True
+        self.log.critical("{reason}", reason=reason)
+        # What twistd calls sys.stderr is its log.
+        print(f"ctfplatform: {reason}", file=sys.__stderr__)
         reactor: IReactorCore = self._reactor
         # twistd has no way to end with a status of ours while the reactor runs.
         reactor.addSystemEventTrigger("after", "shutdown", os._exit, 1)
@@ -140,6 +146,7 @@ class Node(MultiService):
 
     async def _stop(self) -> None:
         parts = self._parts
+        self.running = 0  # from now on a start that is under way stays where it is
         notify(STOPPING)
         parts.door.closed = "stopping"
         await DeferredList([_stopped(port) for port in self._ports], consumeErrors=True)
