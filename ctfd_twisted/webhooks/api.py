@@ -21,7 +21,7 @@ from ctfd_twisted.http.gates import ADMIN
 from ctfd_twisted.http.routes import Routes
 from ctfd_twisted.webhooks import endpoints
 from ctfd_twisted.webhooks.client import WebhookClient
-from ctfd_twisted.webhooks.egress import Egress, checked_url, with_token
+from ctfd_twisted.webhooks.egress import Egress, checked_url, is_onion, with_token
 from ctfd_twisted.webhooks.endpoints import Endpoint
 from ctfd_twisted.webhooks.events import Ping, moment
 from ctfd_twisted.webhooks.outbox import egress_of
@@ -121,13 +121,11 @@ class WebhookApi:
         exchange = await self._client.get(
             with_token(endpoint.url, token), plain_headers(self._client.prefix), egress_of(call.competition)
         )
-        if exchange.status is None:
-            assert exchange.problem is not None  # noqa: S101 - one of them is there
-            wrong: tuple[str, str] | None = (exchange.problem.kind, exchange.problem.text)
-        else:
-            wrong = what_is_wrong(secret.signing, token, exchange.status, exchange.answer, complete=exchange.complete)
+        wrong = exchange.problem or what_is_wrong(
+            secret.signing, token, exchange.status, exchange.answer, complete=exchange.complete
+        )
         if wrong is not None:
-            kind, text = wrong
+            kind, text = wrong.kind, wrong.text
             await self._db.run(endpoints.note_error, endpoint_id, endpoint.url, text)
             raise Invalid({kind: [text]})
         return ok(shown(await self._db.run(endpoints.activate_endpoint, call.now, endpoint_id, endpoint.url)))
@@ -183,6 +181,8 @@ class WebhookApi:
     async def _refusal(self, url: str, egress: Egress) -> str | None:
         """Why the addresses of *url*'s host are refused; a name that has none (yet) is for the validation to tell."""
         host = urlsplit(url).hostname or ""
+        if is_onion(host):
+            return None  # such a name is nobody's business but Tor's
         addresses = await Deferred.fromCoroutine(self._client.reach.addresses(host)).addTimeout(
             _RESOLVE, self._clock, lambda *_: []
         )

@@ -16,9 +16,10 @@ from zope.interface import implementer
 
 from ctfd_twisted.webhooks.answers import Beginning
 from ctfd_twisted.webhooks.egress import Egress
+from ctfd_twisted.webhooks.problems import Problem, no_answer, no_end
 from ctfd_twisted.webhooks.reach import Reach
 from ctfd_twisted.webhooks.rules import ANSWER, EXCHANGE
-from ctfd_twisted.webhooks.trace import Problem, Step, Trace, explain, timed_out
+from ctfd_twisted.webhooks.trace import Step, Trace, explain
 
 HeaderLines = tuple[tuple[str, str], ...]
 
@@ -29,7 +30,8 @@ _PORTS: Final = {"http": 80, "https": 443}
 class Exchange(Struct, frozen=True):
     """What an exchange came to: a *status* with the beginning of an answer, or a *problem*.
 
-    *complete* says that *answer* is all of it. *request_headers* are those that were sent, in no particular order.
+    *complete* says that *answer* is all of it; an answer whose body was too slow has both. *request_headers* are those
+    that were sent, in no particular order.
     """
 
     request_headers: HeaderLines
@@ -86,7 +88,7 @@ class WebhookClient:
         try:
             response = await asking
         except Exception:  # noqa: BLE001 - whatever a receiver does is an outcome, told in words
-            problem = explain(Failure()) if deadline.active() else timed_out(EXCHANGE)
+            problem = explain(Failure()) if deadline.active() else no_answer(EXCHANGE)
             trace.failed(problem, tls=tls)
             return Exchange(sent, trace.ms, problem=problem, steps=tuple(trace.steps))
         finally:
@@ -122,8 +124,10 @@ class WebhookClient:
         deadline = self._clock.callLater(max(EXCHANGE - trace.seconds, 0.0), beginning.done.cancel)
         response.deliverBody(beginning)
         complete = await beginning.done
+        late: Problem | None = no_end(EXCHANGE)
         if deadline.active():
             deadline.cancel()
+            late = None
         if response.code not in _STATUSES:
             problem = Problem("protocol", f"What was answered is not HTTP: status {str(response.code)[:20]}")
             trace.failed(problem, tls=False)
@@ -136,6 +140,7 @@ class WebhookClient:
             retry_after=_header(response, b"retry-after"),
             answer=beginning.read,
             complete=complete,
+            problem=late,
             steps=tuple(trace.steps),
         )
 

@@ -183,7 +183,8 @@ class Dispatcher(Service):
             latency_ms=exchange.latency_ms,
             request_headers=exchange.request_headers,
             status=exchange.status,
-            error=None if exchange.problem is None else exchange.problem.text,
+            # A status that came in time tells more than that the body did not.
+            error=exchange.problem.text if exchange.problem is not None and exchange.status is None else None,
             answer=exchange.answer,
             retry_after=exchange.retry_after,
         )

@@ -38,15 +38,16 @@ class Reach(Protocol):
 class Network:
     """The real network, over a reactor.
 
+    Certificates are verified against the system's authorities and the host's name.
+
     :param onion: reaches onion services; None where there is no Tor.
-    :param tls: verifies receivers' certificates; by default against the system's authorities and the host's name.
     """
 
-    def __init__(self, reactor: Any, onion: Onion | None = None, tls: IPolicyForHTTPS | None = None) -> None:
+    def __init__(self, reactor: Any, onion: Onion | None = None) -> None:
         self._reactor = reactor
         self._onion = onion
         # To read the system's authorities takes a hundred times as long as a handshake, so contexts are kept per host.
-        self._tls = HostnameCachingHTTPSPolicy(tls or BrowserLikePolicyForHTTPS())
+        self._tls = HostnameCachingHTTPSPolicy(BrowserLikePolicyForHTTPS())
         self._pool = self._new_pool(IDLE)
         self._egress: Egress | None = None
         self.onion = onion is not None

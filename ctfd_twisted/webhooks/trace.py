@@ -12,6 +12,8 @@ from twisted.internet.error import ConnectError, ConnectionClosed, DNSLookupErro
 from twisted.internet.interfaces import IReactorTime
 from twisted.python.failure import Failure
 
+from ctfd_twisted.webhooks.problems import Problem
+
 #: The steps of an exchange in their order; a plain connection has no "tls".
 STEPS: Final = ("resolve", "connect", "tls", "request", "answer")
 
@@ -22,13 +24,6 @@ _LONGEST: Final = 200
 
 class EgressRefused(Exception):
     """The host's name or one of its addresses is one that nothing is sent to; the text says why."""
-
-
-class Problem(Struct, frozen=True):
-    """Why there was no answer: a word for programs and a sentence for people."""
-
-    kind: str
-    text: str
 
 
 class Step(Struct, frozen=True):
@@ -72,11 +67,6 @@ class Trace:
 
 
 _STEP_OF: Final = {"dns": "resolve", "egress": "resolve", "connection": "connect", "tls": "tls", "protocol": "answer"}
-
-
-def timed_out(seconds: float) -> Problem:
-    """No answer in time."""
-    return Problem("timeout", f"No answer within {seconds:g} seconds.")
 
 
 def explain(failure: Failure) -> Problem:

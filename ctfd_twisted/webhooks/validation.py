@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from ctfd_twisted.webhooks.events import EVENT_NAMES
+from ctfd_twisted.webhooks.problems import Problem
 from ctfd_twisted.webhooks.rules import ANSWER
 from ctfd_twisted.webhooks.signatures import digest_matches
 
-_OK = 200
+_OK: Final = 200
+_REDIRECTS: Final = range(300, 400)
 
 
 def what_is_wrong(
-    secrets: Sequence[str], token: str, status: int, answer: bytes, *, complete: bool
-) -> tuple[str, str] | None:
-    """Why an answer does not validate, as a word and a sentence; None where it does."""
+    secrets: Sequence[str], token: str, status: int | None, answer: bytes, *, complete: bool
+) -> Problem | None:
+    """Why an answer does not validate; None where it does."""
     if status != _OK:
-        hint = " Redirects are not followed." if 300 <= status < 400 else ""  # noqa: PLR2004 - the class of redirects
-        return "status", f"The receiver answered {status} instead of 200.{hint}"
+        hint = " Redirects are not followed." if status in _REDIRECTS else ""
+        return Problem("status", f"The receiver answered {status} instead of 200.{hint}")
     if not complete:
-        return "body", f"The answer is longer than {ANSWER} bytes, was cut off, or is not encoded as it says."
+        text = f"The answer is longer than {ANSWER} bytes, was cut off, or is not encoded as it says."
+        return Problem("body", text)
     digest = _digest_in(answer)
     if digest is None:
-        return "body", 'The answer is not a JSON object with a text "response".'
+        return Problem("body", 'The answer is not a JSON object with a text "response".')
     if not digest_matches(secrets, token, digest):
-        return "digest", "The digest is not the HMAC-SHA256 of the token under the shared secret."
+        return Problem("digest", "The digest is not the HMAC-SHA256 of the token under the shared secret.")
     return None
 
 

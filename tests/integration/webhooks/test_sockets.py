@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from twisted.internet.address import IPv4Address
+from twisted.internet.endpoints import TCP4ClientEndpoint
 from twisted.internet.interfaces import IHostnameResolver, IReactorPluggableNameResolver
 from zope.interface import implementer
 
@@ -140,6 +141,8 @@ def test_a_status_in_time_counts_although_its_body_is_slow(spin: Spin, listening
     script = Script(lambda: iter([b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nslow"]))
     (exchange,) = post(spin, f"http://127.0.0.1:{listening(script)}/")
     assert (exchange.status, exchange.answer, exchange.complete) == (200, b"slow", False)
+    assert exchange.problem is not None
+    assert exchange.problem.kind == "timeout"
 
 
 def test_names_and_ipv6_are_reached(spin: Spin, listening: Listen) -> None:
@@ -238,6 +241,27 @@ def test_new_rules_hold_for_connections_that_are_open(spin: Spin, listening: Lis
     first, second = spin(story())
     assert first.status == 200
     assert second.problem.kind == "egress"
+
+
+def test_an_onion_service_is_reached_through_tor_without_asking_for_its_name(spin: Spin, listening: Listen) -> None:
+    script = Script(lambda: repeat(OK))
+    asked: list[tuple[str, int]] = []
+    port = listening(script)
+
+    def onion(host: str, onion_port: int) -> TCP4ClientEndpoint:
+        asked.append((host, onion_port))
+        return TCP4ClientEndpoint(reactor, "127.0.0.1", port)
+
+    fickle = FickleReactor()  # has no answer to any question
+    through, without = Network(fickle, onion), Network(fickle)
+    (exchange,) = post(spin, "http://abcdef.onion/hook", network=through, egress=Egress(private=False))
+    assert exchange.status == 200
+    assert asked == [("abcdef.onion", 80)]
+    assert b"Host: abcdef.onion\r\n" in script.requests[0]
+    (exchange,) = post(spin, "http://abcdef.onion/hook", network=without)
+    assert exchange.problem is not None
+    assert "Tor" in exchange.problem.text
+    assert (through.onion, without.onion) == (True, False)
 
 
 def test_klein_receives_what_was_sent(spin: Spin, listening: Listen) -> None:

@@ -19,7 +19,7 @@ DIGEST = hmac.new(SECRET.encode(), TOKEN.encode(), hashlib.sha256).hexdigest()
 
 def wrong(answer: bytes, status: int = 200, *, complete: bool = True) -> str | None:
     found = what_is_wrong([SECRET], TOKEN, status, answer, complete=complete)
-    return None if found is None else found[0]
+    return None if found is None else found.kind
 
 
 def test_the_digest_of_the_token_validates() -> None:
