@@ -6,7 +6,8 @@ from klein import Klein
 from twisted.internet import reactor
 from twisted.internet.endpoints import TCP4ServerEndpoint
 from twisted.internet.interfaces import IListeningPort
-from twisted.web.server import Site
+
+from ctfd_twisted.http.site import QuietSite
 
 
 def main() -> None:
@@ -26,8 +27,7 @@ def main() -> None:
     def listening(port: IListeningPort) -> None:
         print(f"http://127.0.0.1:{getattr(port.getHost(), 'port', 0)}\nReady", flush=True)
 
-    site = Site(app.resource())
-    site.logFile = None
+    site = QuietSite(app.resource())
     TCP4ServerEndpoint(reactor, 0, interface="127.0.0.1").listen(site).addCallback(listening)
     reactor.run()
 
