@@ -20,7 +20,7 @@ from ctfd_twisted.db.migrate import migrate
 
 HEADER = (
     f"{'':<28}{'bytes':>8}{'req/s':>8}{'p50 ms':>8}{'p99 ms':>8}{'CPU s/1000':>12}{'req/CPU s':>11}"
-    f"{'bare':>8}{'share':>8}{'goal':>7}"
+    f"{'bare':>8}{'share':>8}{'goal':>7}{'MB':>6}"
 )
 
 
@@ -30,6 +30,7 @@ class Line(msgspec.Struct, frozen=True):
     measured: Measured
     cpu: float
     bare: float
+    memory_mb: float
 
     @property
     def per_cpu_second(self) -> float:
@@ -81,7 +82,7 @@ def _line(row: Row, platform: Server, bare: Server, others: list[int]) -> Line:
     same = [Wanted(request("GET", f"/{measured.size}"), b"200 OK")] * max(2000, min(row.count, 6000))
     run(bare.port, same[:200])
     limit, limit_cpu = _with_cpu(bare, [], lambda: run(bare.port, same))
-    return Line(measured, cpu, limit.requests / max(limit_cpu, 0.01))
+    return Line(measured, cpu, limit.requests / max(limit_cpu, 0.01), platform.memory_mb)
 
 
 def _with_cpu(server: Server, others: list[int], work: Callable[[], Measured]) -> tuple[Measured, float]:
@@ -100,7 +101,7 @@ def _print(row: Row, line: Line) -> None:
         f"{row.name:<28}{measured.size:>8}{measured.requests / measured.seconds:>8.0f}"
         f"{measured.percentile(0.5) * 1000:>8.1f}{measured.percentile(0.99) * 1000:>8.1f}"
         f"{line.cpu / measured.requests * 1000:>12.3f}{line.per_cpu_second:>11.0f}"
-        f"{line.bare:>8.0f}{line.per_cpu_second / line.bare:>8.1%}{goal:>7}",
+        f"{line.bare:>8.0f}{line.per_cpu_second / line.bare:>8.1%}{goal:>7}{line.memory_mb:>6.0f}",
         flush=True,
     )
     for fault in measured.wrong:
