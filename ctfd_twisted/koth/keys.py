@@ -1,6 +1,7 @@
 """The competition's two secrets of king of the hill: what moves the ticks, and what hill tokens are made with.
 
-They are two because the first is published after the end (docs/koth.md#moments-that-anybody-can-check) and the second never is.
+They are two because the first is published after the end (docs/koth.md, "Moments that anybody can check") and the
+second never is.
 """
 
 from __future__ import annotations

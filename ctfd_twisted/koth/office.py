@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnection
-from twisted.internet.defer import DeferredSemaphore
+from twisted.internet.defer import CancelledError, DeferredSemaphore
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
@@ -20,7 +20,7 @@ from ctfd_twisted.errors import Busy
 from ctfd_twisted.koth.client import HillClient
 from ctfd_twisted.koth.identifiers import Directory
 from ctfd_twisted.koth.protocol import Evidence
-from ctfd_twisted.koth.recording import Moment, NotTheHolder, record_tick, record_unasked
+from ctfd_twisted.koth.recording import AlreadyRecorded, Moment, NotTheHolder, Recorded, record_tick, record_unasked
 from ctfd_twisted.koth.rules import FAILURES_TO_TELL, Unasked
 from ctfd_twisted.webhooks.shared_secret import read_shared_secret
 from ctfd_twisted.webhooks.signatures import signature
@@ -74,9 +74,12 @@ class Office:
 
         Raises ``NotTheHolder`` when it is not, and tells the poller.
         """
+        return await self._persist(lambda: self.db.run(fn, self.now(), self.holder, *args, **kwargs))
+
+    async def _persist(self, attempt: Callable[[], Awaitable[T]]) -> T:
         while True:
             try:
-                return await self.db.run(fn, self.now(), self.holder, *args, **kwargs)
+                return await attempt()
             except NotTheHolder:
                 self.lost()
                 raise
@@ -88,11 +91,19 @@ class Office:
 
     async def record(self, challenge_id: int, moment: Moment, evidence: Evidence) -> None:
         """Record a poll. A tick that can't be recorded because of a defect is recorded as missed."""
-        directory = await self.directory.get()
+
+        async def attempt() -> Recorded | None:
+            directory = await self.directory.get()
+            now = self.now()
+            return await self.db.run(record_tick, now, self.holder, directory, challenge_id, moment, evidence)
+
         try:
-            recorded = await self.note(record_tick, directory, challenge_id, moment, evidence)
-        except NotTheHolder:
+            recorded = await self._persist(attempt)
+        except (NotTheHolder, CancelledError):
             raise
+        except AlreadyRecorded:
+            self.log.warn("tick {tick} of hill {hill} was recorded already", tick=moment.tick, hill=challenge_id)
+            return
         except Exception:  # noqa: BLE001 - one hill's data must not end the polling of all others
             self.log.failure("tick {tick} of hill {hill} was not recorded", tick=moment.tick, hill=challenge_id)
             await self.skip(challenge_id, [moment], "missed", "the platform failed to record what it had learnt")

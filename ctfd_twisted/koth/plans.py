@@ -17,9 +17,9 @@ from ctfd_twisted.db.notices import touch
 from ctfd_twisted.koth.keys import MOMENTS, ensure_secrets, renew_published
 from ctfd_twisted.koth.recording import LEASE, NotTheHolder, tell_of_king
 from ctfd_twisted.koth.rules import NO_REIGN
-from ctfd_twisted.koth.schedule import Schedule, first_tick_from
+from ctfd_twisted.koth.schedule import Schedule, first_tick_from, moved_first_tick
 from ctfd_twisted.koth.settings import HillSettings
-from ctfd_twisted.koth.store import reign_of, reign_values, settings_of
+from ctfd_twisted.koth.store import reign_of, reign_values, schedule_of, settings_of
 from ctfd_twisted.koth.tables import hills
 
 #: The competition runs strictly between its bounds: what changes at one is seen so much later.
@@ -88,13 +88,6 @@ def read_plan(conn: Connection) -> Plan:
     return Plan(competition, tuple(_planned(row, secret) for row in found))
 
 
-def schedule_of(row: Row[Any], secret: str) -> Schedule | None:
-    """The schedule of a row of ``ctfp_hills``; None before its first tick."""
-    if row.first_tick is None:
-        return None
-    return Schedule(row.challenge_id, row.first_tick, row.interval, row.jitter, secret)
-
-
 def begin(conn: Connection, now: datetime, holder: str, challenge_ids: Iterable[int]) -> None:
     """Note that these hills are polled from *now* on. Raises ``NotTheHolder``.
 
@@ -124,6 +117,21 @@ def rest(conn: Connection, now: datetime, holder: str, challenge_ids: Iterable[i
     if not holds(conn, now, LEASE, holder):
         raise NotTheHolder
     conn.execute(update(hills).where(hills.c.challenge_id.in_(list(challenge_ids))).values(running=False))
+    touch(conn, "hills")
+
+
+def pull_in(conn: Connection, now: datetime, holder: str, challenge_id: int, tick: int) -> None:
+    """Let *tick*, the next of a hill, be due within one interval from *now*. Raises ``NotTheHolder``.
+
+    Numbers can run ahead of the schedule when ticks are recorded while the interval is changed.
+    """
+    if not holds(conn, now, LEASE, holder):
+        raise NotTheHolder
+    row = conn.execute(select(hills).where(hills.c.challenge_id == challenge_id).with_for_update()).one_or_none()
+    if row is None or row.first_tick is None:
+        return
+    first = moved_first_tick(row.first_tick, row.interval, row.interval, tick, now)
+    conn.execute(update(hills).where(hills.c.challenge_id == challenge_id).values(first_tick=first))
     touch(conn, "hills")
 
 

@@ -2,7 +2,7 @@
 
 Only the holder of the lease :data:`LEASE` may record. Two things keep a tick from being paid twice: the lease is asked
 for in the transaction, and ``(challenge_id, tick)`` is unique. The second holds even where a node was asleep and does
-not know yet that another took over.
+not know yet that another took over. Whoever records locks the hill's row first.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from sqlalchemy import Connection, Row, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from ctfd_twisted.challenges.tables import challenges
+from ctfd_twisted.competition.store import read_secret
 from ctfd_twisted.db.leases import holds
 from ctfd_twisted.db.notices import touch
 from ctfd_twisted.db.writes import insert_row
 from ctfd_twisted.koth.identifiers import Directory
+from ctfd_twisted.koth.keys import MOMENTS
 from ctfd_twisted.koth.protocol import KEPT_CHARACTERS, Evidence
 from ctfd_twisted.koth.rules import Account, Reign, Unasked, Verdict, decide, failures_after
-from ctfd_twisted.koth.schedule import Schedule
-from ctfd_twisted.koth.store import find_account, reign_of, reign_values, settings_of
+from ctfd_twisted.koth.store import find_account, reign_of, reign_values, schedule_of, settings_of
 from ctfd_twisted.koth.tables import hills, ticks
 from ctfd_twisted.scoring.tables import awards
 from ctfd_twisted.webhooks.store import emit, king_changed
@@ -34,7 +35,11 @@ AT_ONCE: Final = 500
 
 
 class NotTheHolder(Exception):
-    """This node does not poll (any more): another has the lease, or has recorded the tick."""
+    """This node does not poll (any more): another has the lease."""
+
+
+class AlreadyRecorded(Exception):
+    """Somebody else has recorded the tick; nothing of this one is stored."""
 
 
 class Moment(msgspec.Struct, frozen=True):
@@ -52,6 +57,13 @@ class Recorded(msgspec.Struct, frozen=True):
     failures: int
 
 
+class CaughtUp(msgspec.Struct, frozen=True):
+    """The first tick that is not recorded yet, and whether that is all."""
+
+    next_tick: int
+    done: bool
+
+
 def record_tick(
     conn: Connection,
     now: datetime,
@@ -63,7 +75,7 @@ def record_tick(
 ) -> Recorded | None:
     """Record what a poll has shown, give the award that follows, and tell of a change of king.
 
-    None where the hill is gone. Raises ``NotTheHolder``, and then nothing of this tick is stored.
+    None where the hill is gone. Raises ``NotTheHolder`` and ``AlreadyRecorded``, and then nothing is stored.
     """
     hill = _locked_hill(conn, now, holder, challenge_id)
     if hill is None:
@@ -123,7 +135,7 @@ def record_unasked(
         _row(challenge_id, moment, outcome=outcome, detail=detail) for moment in moments if moment.tick not in there
     ]
     if rows:
-        _insert_ticks(conn, rows)
+        conn.execute(insert(ticks), rows)
     # A poll is under way while others are overrun: its tick is still owed.
     following = hill.next_tick if outcome == "overrun" else max(hill.next_tick, max(numbers) + 1)
     conn.execute(
@@ -134,21 +146,20 @@ def record_unasked(
     touch(conn, "ticks")
 
 
-def catch_up(conn: Connection, now: datetime, holder: str, schedule: Schedule, until: datetime) -> int:
+def catch_up(conn: Connection, now: datetime, holder: str, challenge_id: int, until: datetime) -> CaughtUp:
     """Record as missed the ticks that were due until *until* and that nobody recorded, :data:`AT_ONCE` at most.
 
-    Returns how many are left for further calls. Raises ``NotTheHolder``.
+    Raises ``NotTheHolder``.
     """
-    hill = conn.execute(select(hills.c.next_tick).where(hills.c.challenge_id == schedule.challenge_id)).one_or_none()
-    if hill is None:
-        return 0
+    hill = _locked_hill(conn, now, holder, challenge_id)
+    schedule = None if hill is None else schedule_of(hill, read_secret(conn, MOMENTS) or "")
+    if hill is None or schedule is None:
+        return CaughtUp(0, done=True)
     begin, end = int(hill.next_tick), schedule.last_due(until) + 1
-    upto = min(end, begin + AT_ONCE)
+    upto = max(begin, min(end, begin + AT_ONCE))
     moments = [Moment(tick, schedule.due(tick)) for tick in range(begin, upto)]
-    record_unasked(
-        conn, now, holder, schedule.challenge_id, moments, "missed", "the platform did not poll at that time"
-    )
-    return max(0, end - upto)
+    record_unasked(conn, now, holder, challenge_id, moments, "missed", "the platform did not poll at that time")
+    return CaughtUp(upto, done=upto >= end)
 
 
 def tell_of_king(
@@ -210,7 +221,7 @@ def _store(conn: Connection, challenge_id: int, moment: Moment, evidence: Eviden
         known = select(ticks.c.id).where(ticks.c.challenge_id == challenge_id, ticks.c.tick == moment.tick)
         if conn.execute(known).first() is None:
             raise  # the account was deleted meanwhile: tried again, it is unknown
-        raise NotTheHolder from error
+        raise AlreadyRecorded from error
 
 
 def give_award(conn: Connection, challenge_id: int, tick: Mapping[Any, Any]) -> int:
@@ -234,14 +245,6 @@ def give_award(conn: Connection, challenge_id: int, tick: Mapping[Any, Any]) -> 
             "requirements": None,
         },
     )
-
-
-def _insert_ticks(conn: Connection, rows: list[dict[str, Any]]) -> None:
-    try:
-        with conn.begin_nested():
-            conn.execute(insert(ticks), rows)
-    except IntegrityError as error:
-        raise NotTheHolder from error
 
 
 def _row(challenge_id: int, moment: Moment, **facts: object) -> dict[str, Any]:

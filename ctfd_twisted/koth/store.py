@@ -16,7 +16,7 @@ from ctfd_twisted.db.notices import touch
 from ctfd_twisted.koth.identifiers import Directory, Match, Person, allowed_ways, hill_token
 from ctfd_twisted.koth.keys import TOKENS, ensure_secrets
 from ctfd_twisted.koth.rules import NO_REIGN, Account, Reign
-from ctfd_twisted.koth.schedule import moved_first_tick
+from ctfd_twisted.koth.schedule import Schedule, moved_first_tick
 from ctfd_twisted.koth.settings import HillSettings
 from ctfd_twisted.koth.tables import hills, ticks, voids
 
@@ -49,6 +49,13 @@ _FRESH: Final[Mapping[str, object]] = {
 def settings_of(row: Row[Any]) -> HillSettings:
     """The settings in a row of ``ctfp_hills``."""
     return HillSettings(**{name: row._mapping[name] for name in SETTINGS})  # noqa: SLF001 - SQLAlchemy's public name
+
+
+def schedule_of(row: Row[Any], secret: str) -> Schedule | None:
+    """The schedule in a row of ``ctfp_hills``; None before the first tick."""
+    if row.first_tick is None:
+        return None
+    return Schedule(row.challenge_id, row.first_tick, row.interval, row.jitter, secret)
 
 
 def reign_of(row: Row[Any]) -> Reign:

@@ -14,7 +14,7 @@ from twisted.python.failure import Failure
 
 from ctfd_twisted.http.dates import iso
 from ctfd_twisted.koth.office import Office
-from ctfd_twisted.koth.plans import PlannedHill, begin_reset, end_reset
+from ctfd_twisted.koth.plans import PlannedHill, begin_reset, end_reset, pull_in
 from ctfd_twisted.koth.protocol import Evidence
 from ctfd_twisted.koth.recording import Moment, catch_up
 from ctfd_twisted.koth.rules import Unasked
@@ -43,6 +43,7 @@ class Watch:
         self._reset_timer: IDelayedCall | None = None
         self._polling = False
         self._resetting = False
+        self._catching_up = False
         self._work: set[Deferred[None]] = set()
         self.open = False
 
@@ -60,6 +61,8 @@ class Watch:
         """Go on with new settings, from the next tick on."""
         moved = hill.schedule != self.hill.schedule or end != self._end
         self.hill, self._end = hill, end
+        if self._catching_up:
+            return  # what comes after that is done with what is known by then
         if moved:
             self._set_out()
         else:
@@ -84,18 +87,22 @@ class Watch:
 
     async def catch_up(self, until: datetime) -> None:
         """Record as missed what was due until *until* and is not recorded; the next tick is the one after that."""
-        schedule, left = self.hill.schedule, 1
-        while schedule is not None and left:
-            left = await self._office.note(catch_up, schedule, until)
-        if schedule is not None:
-            self._next = max(self._next, schedule.last_due(until) + 1)
+        done = False
+        while not done:
+            piece = await self._office.note(catch_up, self.hill.challenge_id, until)
+            self._next, done = max(self._next, piece.next_tick), piece.done
 
     async def _catch_up(self) -> None:
-        schedule = self.hill.schedule
-        self._next = max(self._next, self.hill.next_tick)
-        # Whoever polled before us may have left ticks behind, and further ones become due while these are written.
-        while schedule is not None and self.open and schedule.last_due(self._before_end()) >= self._next:
-            await self.catch_up(self._before_end())
+        self._catching_up = True
+        try:
+            # Whoever polled before us may have left ticks behind. What becomes due while these are written is
+            # recorded in the next round, until there is nothing to write.
+            before = -1
+            while self.open and before != self._next:
+                before = self._next
+                await self.catch_up(self._before_end())
+        finally:
+            self._catching_up = False
         if self.open:
             self._set_out()
 
@@ -120,6 +127,9 @@ class Watch:
         if self._end is None or due < self._end:
             wait = (due - self._office.now()).total_seconds()
             self._timer = self._office.clock.callLater(max(0.0, wait), self._tick)
+            if wait > schedule.interval + schedule.jitter:
+                note = self._office.note(pull_in, self.hill.challenge_id, self._next)
+                self._spawn(note, "pulling in the schedule")
 
     def _tick(self) -> None:
         schedule = self.hill.schedule
@@ -146,9 +156,16 @@ class Watch:
             self._spawn(self._office.skip(self.hill.challenge_id, skipped, outcome, detail), "skipping ticks")
 
     async def _poll(self, moment: Moment) -> None:
+        office, challenge_id = self._office, self.hill.challenge_id
         try:
             evidence = await self._ask()
-            await self._office.record(self.hill.challenge_id, moment, evidence)
+        except CancelledError:
+            raise
+        except Exception:  # noqa: BLE001 - a defect: the tick is recorded in any case, and those to come are polled
+            office.log.failure("tick {tick} of hill {hill} was not polled", tick=moment.tick, hill=challenge_id)
+            await office.skip(challenge_id, [moment], "missed", "the platform failed to poll")
+        else:
+            await office.record(challenge_id, moment, evidence)
         finally:
             self._polling = False
         self._await_reset()
@@ -181,6 +198,7 @@ class Watch:
         office, hill = self._office, self.hill
         try:
             await office.note(begin_reset, hill.challenge_id)
+            self.hill = msgspec.structs.replace(hill, reset_asked=False, resetting_since=None, last_reset=office.now())
             facts = {"challenge_id": hill.challenge_id, "date": iso(office.now()), "asked": hill.reset_asked}
             body = msgspec.json.encode(facts)
             problem = await office.client.reset(hill.settings, await office.proof(body), body)

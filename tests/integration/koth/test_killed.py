@@ -20,7 +20,7 @@ from ctfd_twisted.competition.store import write_config
 from ctfd_twisted.db.engine import Engines, open_engines
 from ctfd_twisted.db.leases import acquire
 from ctfd_twisted.koth.poller import RENEWAL, TTL
-from ctfd_twisted.koth.recording import LEASE, Moment, NotTheHolder, record_tick
+from ctfd_twisted.koth.recording import LEASE, AlreadyRecorded, Moment, record_tick
 from ctfd_twisted.koth.store import read_directory
 from ctfd_twisted.koth.tables import hills, ticks
 from ctfd_twisted.scoring.tables import awards
@@ -143,7 +143,7 @@ def test_two_that_believe_to_hold_the_lease_record_each_tick_once(engines: Engin
                     found = evidence(due, "ada")
                     results.append(record_tick(conn, due, "us", directory, hill, Moment(tick, due), found))
                     transaction.commit()
-                except NotTheHolder:
+                except AlreadyRecorded:
                     transaction.rollback()
 
     url: Any = engines.write_engine.url

@@ -16,6 +16,8 @@ from ctfd_twisted.db.notices import taken_topics
 from ctfd_twisted.koth.recording import (
     AT_ONCE,
     LEASE,
+    AlreadyRecorded,
+    CaughtUp,
     Moment,
     NotTheHolder,
     Recorded,
@@ -108,7 +110,7 @@ def test_a_tick_is_recorded_once_and_its_award_given_once(any_conn: Connection) 
     hill = a_hill(any_conn)
     a_user(any_conn, name="ada")
     record(any_conn, hill, 0, "ada")
-    with pytest.raises(NotTheHolder), any_conn.begin_nested():
+    with pytest.raises(AlreadyRecorded), any_conn.begin_nested():
         record(any_conn, hill, 0, "ada")
     assert len(any_conn.execute(select(awards)).all()) == 1
     assert state(any_conn, hill).reign_ticks == 1
@@ -227,10 +229,12 @@ def test_ticks_that_were_missed_are_recorded_in_pieces_and_never_twice(any_conn:
     record(any_conn, hill, 0, "ada")
     acquire(any_conn, at(3), LEASE, US, 30)
     record_unasked(any_conn, at(3), US, hill, [Moment(3, at(3))], "overrun", "")
-    schedule, late = Schedule(hill, START, 60, 0, ""), at(AT_ONCE + 10)
+    any_conn.execute(update(hills).where(hills.c.challenge_id == hill).values(first_tick=START))
+    late = at(AT_ONCE + 10)
     acquire(any_conn, late, LEASE, US, 30)
-    left = [catch_up(any_conn, late, US, schedule, late) for _ in range(3)]
-    assert left == [10, 0, 0]
+    pieces = [catch_up(any_conn, late, US, hill, late) for _ in range(3)]
+    whole = CaughtUp(AT_ONCE + 11, done=True)
+    assert pieces == [CaughtUp(AT_ONCE + 1, done=False), whole, whole]
     recorded = outcomes(any_conn, hill)
     assert [tick for tick, _ in recorded] == list(range(AT_ONCE + 11))
     assert [outcome for _, outcome in recorded[:5]] == ["held", "missed", "missed", "overrun", "missed"]

@@ -21,7 +21,8 @@ DEADLINE = 30.0  # seconds; a test that waits longer has failed
 def threads() -> Iterator[None]:
     """The reactor's threads, which resolve names, ended with the tests."""
     yield
-    reactor._stopThreadPool()
+    if reactor.threadpool is not None:  # other folders' tests use this fixture, too
+        reactor._stopThreadPool()
 
 
 @pytest.fixture

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from typing import Any
 
 import pytest
 from sqlalchemy import Connection, delete, select, update
-from twisted.internet.task import Clock
+from twisted.internet.defer import fail
+from twisted.internet.task import Clock, deferLater
 
 from ctfd_twisted.challenges.tables import challenges
 from ctfd_twisted.competition.store import read_secret, write_config
@@ -16,12 +18,16 @@ from ctfd_twisted.db.database import Database, start_inline
 from ctfd_twisted.db.engine import open_engines
 from ctfd_twisted.db.notices import Bus, touch
 from ctfd_twisted.db.tables import leases
+from ctfd_twisted.errors import Busy
 from ctfd_twisted.koth.client import HillClient
 from ctfd_twisted.koth.keys import MOMENTS
 from ctfd_twisted.koth.office import Office
 from ctfd_twisted.koth.plans import ask_reset
 from ctfd_twisted.koth.poller import RENEWAL, TTL, HillPoller
+from ctfd_twisted.koth.protocol import Evidence
+from ctfd_twisted.koth.recording import Moment, record_unasked
 from ctfd_twisted.koth.schedule import Schedule
+from ctfd_twisted.koth.settings import HillSettings
 from ctfd_twisted.koth.store import forget_ticks, write_settings
 from ctfd_twisted.koth.tables import hills, ticks
 from ctfd_twisted.schema import metadata
@@ -396,18 +402,104 @@ def test_many_hills_change_often_and_the_plan_is_read_seldom(place: Place) -> No
 def test_a_defect_with_one_hill_does_not_stop_the_others(place: Place) -> None:
     bad, good = place.hill(interval=10), place.hill(interval=10)
     node = place.node()
-    record = node.office.note
+    run = place.db.run
 
-    async def failing(fn: Any, *args: Any, **facts: Any) -> Any:
-        if fn.__name__ == "record_tick" and args[1] == bad:
-            raise ZeroDivisionError
-        return await record(fn, *args, **facts)
+    def failing(fn: Any, *args: Any, **facts: Any) -> Any:
+        if fn.__name__ == "record_tick" and args[3] == bad:
+            return fail(ZeroDivisionError())
+        return run(fn, *args, **facts)
 
-    node.office.note = failing  # type: ignore[method-assign]  # a defect that we don't have
+    place.db.run = failing  # type: ignore[method-assign]  # a defect that we don't have
     node.start()
     place.advance(15)
     assert place.outcomes(bad) == [(0, "missed"), (1, "missed")]
     assert place.outcomes(good) == [(0, "held"), (1, "held")]
+
+
+def test_a_defect_in_a_poll_costs_its_tick_alone(place: Place) -> None:
+    hill = place.hill(interval=10)
+    node = place.node()
+    poll, polls = node.office.client.poll, count()
+
+    async def failing(settings: HillSettings) -> Evidence:
+        if next(polls) == 1:
+            raise ZeroDivisionError
+        return await poll(settings)
+
+    node.office.client.poll = failing  # type: ignore[method-assign]  # a defect that we don't have
+    node.start()
+    place.advance(25)
+    assert place.outcomes(hill) == [(0, "held"), (1, "missed"), (2, "held")]
+
+
+def test_a_database_in_trouble_is_offered_the_tick_again(place: Place) -> None:
+    hill = place.hill(interval=10)
+    place.node().start()
+    place.advance(5)
+    run, refusals = place.db.run, iter(range(4))
+
+    def troubled(fn: Any, *args: Any, **facts: Any) -> Any:
+        if fn.__name__ == "record_tick" and next(refusals, None) is not None:
+            raise Busy
+        return run(fn, *args, **facts)
+
+    place.db.run = troubled  # type: ignore[method-assign]  # trouble that a test can't wait for
+    place.advance(20)
+    assert place.outcomes(hill) == [(0, "held"), (1, "held"), (2, "held")]
+
+
+def test_a_tick_that_somebody_else_has_recorded_ends_nothing(place: Place) -> None:
+    hill = place.hill(interval=10, timeout=10)
+    node = place.node().start()
+    place.advance(1)
+    place.agent.hangs = True
+    place.advance(9.5)
+    moment = Moment(1, START + timedelta(seconds=10))
+    place.run(record_unasked, place.now, "one", hill, [moment], "missed", "")
+    place.agent.let_go()
+    place.advance(12)
+    assert node.poller._leading
+    assert place.outcomes(hill) == [(0, "held"), (1, "missed"), (2, "held")]
+
+
+def test_new_settings_in_the_middle_of_catching_up_are_no_conflict(place: Place) -> None:
+    hill = place.hill(interval=1)
+    first = place.node().start()
+    place.advance(5)
+    first.stop()
+    place.advance(2000, step=50)
+    node = place.node("two")
+    note = node.office.note
+    changed: list[None] = []
+
+    async def slow(fn: Any, *args: Any, **facts: Any) -> Any:
+        piece = await note(fn, *args, **facts)
+        if fn.__name__ == "catch_up":
+            if not changed:
+                settings = hill_settings(url="http://hill/status", interval=30)
+                changed.append(place.run(write_settings, place.now, hill, settings))
+            await deferLater(place.clock, 1)
+        return piece
+
+    node.office.note = slow  # type: ignore[method-assign]  # a slow database
+    node.start()
+    place.advance(100)
+    numbers = place.numbers(hill)
+    assert numbers == list(range(len(numbers)))
+    assert node.poller._leading
+    held = [number for number, outcome in place.outcomes(hill) if outcome == "held"]
+    assert len(held) >= 3 + 6, "polled again, at the new interval"
+
+
+def test_numbers_that_ran_ahead_do_not_silence_a_hill(place: Place) -> None:
+    hill = place.hill(interval=10)
+    one = place.node().start()
+    place.advance(5)
+    one.stop()
+    place.run(lambda conn: conn.execute(update(hills).values(next_tick=1000)))
+    place.node("two").start()
+    place.advance(25)
+    assert [number for number in place.numbers(hill) if number] == [1000, 1001]
 
 
 # Resets
