@@ -27,7 +27,6 @@ from ctfd_twisted.competition.store import read_competition
 from ctfd_twisted.content.public_pages import read_public_pages
 from ctfd_twisted.db.database import Database, Start
 from ctfd_twisted.db.engine import POOL_SIZE, READERS, open_engines
-from ctfd_twisted.db.listener import Listener
 from ctfd_twisted.db.notices import Bus
 from ctfd_twisted.db.snapshot import Snapshot
 from ctfd_twisted.db.threads import start_in
@@ -166,6 +165,9 @@ def make_node(settings: Settings, reactor: Any) -> Node:
     door = FrontDoor(db)
     services = [*platform.services]
     if not sqlite:
+        # psycopg takes 10 MB, which a node on SQLite need not pay.
+        from ctfd_twisted.db.listener import Listener  # noqa: PLC0415
+
         services.append(Listener(url, engines.node, bus, call))
     parts = Parts(
         db=db,

@@ -8,18 +8,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import as_file, files
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from alembic import command
-from alembic.config import Config
-from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, Transaction, inspect
 from sqlalchemy.exc import OperationalError
 
 from ctfd_twisted.db.adopt import CannotMigrate, Found, Kind, recognise
 
+if TYPE_CHECKING:
+    from alembic.config import Config
+
 Say = Callable[[str], None]
 
+#: The revision that this version of the platform works with.
+HEAD: Final = "0001"
 #: Seconds to wait for the lock in silence, and then, having said so, at most.
 PATIENCE: Final = 1
 WAIT: Final = 600
@@ -82,20 +84,30 @@ def migrate(engine: Engine, say: Say = lambda _: None) -> MigrationReport:
     done. A process that dies on the way leaves the database as it was. Raises ``CannotMigrate`` with a line of help.
     """
     with _one_at_a_time, as_file(files("ctfd_twisted.db.migrations")) as folder, engine.connect() as conn:
-        config = _config(str(folder))
-        script = ScriptDirectory.from_config(config)
-        head = script.get_current_head()
-        assert head is not None  # noqa: S101 - there is always a first revision
         with (_locked_sqlite if conn.dialect.name == "sqlite" else _locked_postgresql)(conn, say):
             found = recognise(conn)
-            if found.kind == "ours" and found.revision == head:
-                return MigrationReport("ours", head, head, ())
-            _check_known(script, found)
+            if found.kind == "ours" and found.revision == HEAD:
+                return MigrationReport("ours", HEAD, HEAD, ())
             before = _inventory(conn)
-            config.attributes["connection"] = conn
-            command.upgrade(config, "head")
+            _upgrade(conn, found, str(folder))
             after = _inventory(conn)
-        return MigrationReport(found.kind, found.revision, head, tuple(sorted(_news(before, after))))
+        return MigrationReport(found.kind, found.revision, HEAD, tuple(sorted(_news(before, after))))
+
+
+def _upgrade(conn: Connection, found: Found, folder: str) -> None:
+    # Imported by the few starts that migrate: Alembic would take 11 MB in every process for as long as it runs.
+    from alembic import command  # noqa: PLC0415
+    from alembic.script import ScriptDirectory  # noqa: PLC0415
+
+    config = _config(folder)
+    known = {revision.revision for revision in ScriptDirectory.from_config(config).walk_revisions()}
+    if found.kind == "ours" and found.revision not in known:
+        raise CannotMigrate(
+            f"The database is at revision {found.revision}, which this version of the platform does not know; "
+            "run the newer version that upgraded it"
+        )
+    config.attributes["connection"] = conn
+    command.upgrade(config, HEAD)
 
 
 def alembic_config() -> Config:
@@ -104,18 +116,11 @@ def alembic_config() -> Config:
 
 
 def _config(folder: str) -> Config:
+    from alembic.config import Config  # noqa: PLC0415 - as above
+
     config = Config()
     config.set_main_option("script_location", folder.replace("%", "%%"))
     return config
-
-
-def _check_known(script: ScriptDirectory, found: Found) -> None:
-    known = {revision.revision for revision in script.walk_revisions()}
-    if found.kind == "ours" and found.revision not in known:
-        raise CannotMigrate(
-            f"The database is at revision {found.revision}, which this version of the platform does not know; "
-            "run the newer version that upgraded it"
-        )
 
 
 @contextmanager

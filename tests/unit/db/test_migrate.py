@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, text
 
 from ctfd_twisted.db.adopt import CannotMigrate
 from ctfd_twisted.db.engine import open_engines
-from ctfd_twisted.db.migrate import MigrationReport, migrate
+from ctfd_twisted.db.migrate import HEAD, MigrationReport, alembic_config, migrate
 
 
 @pytest.fixture
@@ -69,3 +70,7 @@ def test_nobody_is_told_to_wait_where_nobody_waits(engine: Engine) -> None:
 )
 def test_a_report_is_one_sentence(report: MigrationReport, sentence: str) -> None:
     assert str(report) == sentence
+
+
+def test_the_revision_that_is_asked_for_is_the_newest_one_there_is() -> None:
+    assert ScriptDirectory.from_config(alembic_config()).get_current_head() == HEAD
