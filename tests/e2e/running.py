@@ -48,7 +48,7 @@ class Running:
         """Start it; what it prints is appended to the log."""
         self._begins = self.log.stat().st_size if self.log.exists() else 0
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(  # noqa: S603 - our own programs
+            self.process = subprocess.Popen(
                 self._command, stdout=log, stderr=subprocess.STDOUT, env=self._environment, cwd=self.log.parent
             )
         return self
@@ -95,8 +95,16 @@ class PlatformProcess(Running):
     """``twistd ctfplatform`` on a port of its own."""
 
     def __init__(self, folder: Path, database: str | None = None, *options: str, **environment: str) -> None:
-        place = ["--database", database] if database else []
-        command = [BIN / "twistd", "--nodaemon", "--pidfile=", "ctfplatform", "--data-dir", folder / "data", *place]
+        place: list[str | Path] = ["--database", database] if database else []
+        command: list[str | Path] = [
+            BIN / "twistd",
+            "--nodaemon",
+            "--pidfile=",
+            "ctfplatform",
+            "--data-dir",
+            folder / "data",
+            *place,
+        ]
         listen = ["--listen", "tcp:0:interface=127.0.0.1"]
         super().__init__([*command, *listen, *options], folder / "platform.log", **environment)
 

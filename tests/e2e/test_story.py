@@ -71,9 +71,9 @@ def a_receiver(admin: Person) -> Receiver:
 
 def an_agent(folder: Path) -> Running:
     """An agent with key and TLS on a port of its own; its owner file is ``owner.txt`` in *folder*."""
-    subprocess.run([BIN / "kothagent", "certify", "hill", "IP:127.0.0.1"], cwd=folder, check=True, capture_output=True)  # noqa: S603
-    tls = ["--certfile", folder / "hill.crt", "--keyfile", folder / "hill.key"]
-    where = ["--file", folder / "owner.txt", "--host", "127.0.0.1", "--port", "0"]
+    subprocess.run([BIN / "kothagent", "certify", "hill", "IP:127.0.0.1"], cwd=folder, check=True, capture_output=True)
+    tls: list[str | Path] = ["--certfile", folder / "hill.crt", "--keyfile", folder / "hill.key"]
+    where: list[str | Path] = ["--file", folder / "owner.txt", "--host", "127.0.0.1", "--port", "0"]
     return Running(
         [BIN / "twistd", "-n", "--pidfile=", "kothagent", *where, *tls], folder / "agent.log", KOTHAGENT_APIKEY=KEY
     )
@@ -90,7 +90,7 @@ def hill_awards(admin: Person) -> list[dict[str, Any]]:
     return [award for award in admin.call("GET", "/awards") if award["type"] == "koth"]
 
 
-def test_the_whole_story(platform: PlatformProcess, tmp_path: Path):
+def test_the_whole_story(platform: PlatformProcess, tmp_path: Path) -> None:
     admin = set_up(platform)
     with a_receiver(admin) as receiver:
         a_webhook(admin, receiver)
@@ -183,7 +183,7 @@ def check_events(receiver: Receiver, admin: Person, alice_team: int | None) -> N
     assert (solve["type"], solve["team"]["name"], solve["user"]["name"]) == ("correct", "Team alice", "alice")
 
 
-def test_a_kill_between_the_change_and_its_delivery_loses_no_event(platform: PlatformProcess):
+def test_a_kill_between_the_change_and_its_delivery_loses_no_event(platform: PlatformProcess) -> None:
     admin = set_up(platform, "users")
     with a_receiver(admin) as receiver:
         a_webhook(admin, receiver)
@@ -201,12 +201,20 @@ def test_a_kill_between_the_change_and_its_delivery_loses_no_event(platform: Pla
         assert len(bodies) == 1
 
 
-def test_a_kill_during_a_tick_pays_no_tick_twice(platform: PlatformProcess, tmp_path: Path):
+def test_a_kill_during_a_tick_pays_no_tick_twice(platform: PlatformProcess, tmp_path: Path) -> None:
     admin = set_up(platform, "users")
     alice, alice_id, _ = a_player(platform, admin, "alice")
     body = {"name": "Slow", "category": "koth", "type": "koth", "interval": 1, "reward": 5, "state": "visible"}
     (tmp_path / "owner.txt").write_text("alice")
-    command = [BIN / "kothagent", "--owner-cmd", "sleep 0.4; cat owner.txt", "--host", "127.0.0.1", "--port", "0"]
+    command: list[str | Path] = [
+        BIN / "kothagent",
+        "--owner-cmd",
+        "sleep 0.4; cat owner.txt",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        "0",
+    ]
     with Running(command, tmp_path / "slow.log") as agent:
         port = agent.wait_for(r"Listening on \S+:(\d+)")[1]
         hill_id = admin.call("POST", "/challenges", {**body, "url": f"http://127.0.0.1:{port}/status"})["id"]

@@ -56,7 +56,7 @@ def result_of(deferred: object) -> object:
     return results[0]
 
 
-def test_topics_are_told_after_the_commit_and_only_then(db: Database, heard: list[frozenset[str]]):
+def test_topics_are_told_after_the_commit_and_only_then(db: Database, heard: list[frozenset[str]]) -> None:
     def failing(conn: Connection) -> None:
         add(conn, "lost", "lost")
         raise LookupError
@@ -68,14 +68,16 @@ def test_topics_are_told_after_the_commit_and_only_then(db: Database, heard: lis
     assert result_of(db.read(count)) == 1
 
 
-def test_our_own_writes_are_not_taken_for_others(db: Database, heard: list[frozenset[str]]):
+def test_our_own_writes_are_not_taken_for_others(db: Database, heard: list[frozenset[str]]) -> None:
     for name in "abc":
         db.run(add, name)
         db.notice_others()
     assert heard == []
 
 
-def test_another_programs_write_is_noticed_at_the_next_look(db: Database, path: Path, heard: list[frozenset[str]]):
+def test_another_programs_write_is_noticed_at_the_next_look(
+    db: Database, path: Path, heard: list[frozenset[str]]
+) -> None:
     db.run(add, "ours")
     with sqlite3.connect(path) as other:
         other.execute("INSERT INTO things (name) VALUES ('theirs')")
@@ -85,7 +87,9 @@ def test_another_programs_write_is_noticed_at_the_next_look(db: Database, path: 
     assert heard == [frozenset({EVERYTHING})]
 
 
-def test_another_programs_write_before_ours_is_told_with_ours(db: Database, path: Path, heard: list[frozenset[str]]):
+def test_another_programs_write_before_ours_is_told_with_ours(
+    db: Database, path: Path, heard: list[frozenset[str]]
+) -> None:
     with sqlite3.connect(path) as other:
         other.execute("INSERT INTO things (name) VALUES ('theirs')")
     other.close()
@@ -95,13 +99,13 @@ def test_another_programs_write_before_ours_is_told_with_ours(db: Database, path
     assert len(heard) == 1
 
 
-def test_a_read_transaction_cannot_write(db: Database):
+def test_a_read_transaction_cannot_write(db: Database) -> None:
     failure = result_of(db.read(add, "never"))
     assert "readonly" in str(failure)
     assert result_of(db.read(count)) == 0
 
 
-def test_foreign_keys_and_the_write_ahead_log_are_on(db: Database):
+def test_foreign_keys_and_the_write_ahead_log_are_on(db: Database) -> None:
     def pragmas(conn: Connection) -> tuple[object, ...]:
         return tuple(
             conn.exec_driver_sql(f"PRAGMA {name}").scalar() for name in ("foreign_keys", "journal_mode", "synchronous")
@@ -111,7 +115,7 @@ def test_foreign_keys_and_the_write_ahead_log_are_on(db: Database):
     assert result_of(db.read(pragmas)) == (1, "wal", 1)
 
 
-def test_a_second_process_that_holds_the_file_for_a_moment_is_waited_for(db: Database, path: Path):
+def test_a_second_process_that_holds_the_file_for_a_moment_is_waited_for(db: Database, path: Path) -> None:
     other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     other.execute("BEGIN IMMEDIATE")
 

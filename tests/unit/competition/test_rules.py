@@ -28,7 +28,7 @@ EPOCH = int(T.timestamp())
         ("x", "x"),
     ],
 )
-def test_stored_text_is_read_as_ctfd_reads_it(text: str | None, value: object):
+def test_stored_text_is_read_as_ctfd_reads_it(text: str | None, value: object) -> None:
     assert read_value(text) == value
 
 
@@ -36,12 +36,12 @@ def test_stored_text_is_read_as_ctfd_reads_it(text: str | None, value: object):
     ("value", "sqlite", "postgresql"),
     [(True, "1", "true"), (False, "0", "false"), (5, "5", "5"), ("x", "x", "x"), (None, None, None)],
 )
-def test_values_are_written_as_ctfd_writes_them(value: object, sqlite: str | None, postgresql: str | None):
+def test_values_are_written_as_ctfd_writes_them(value: object, sqlite: str | None, postgresql: str | None) -> None:
     assert write_value(value, dialect="sqlite") == sqlite
     assert write_value(value, dialect="postgresql") == postgresql
 
 
-def test_unset_keys_have_their_defaults():
+def test_unset_keys_have_their_defaults() -> None:
     competition = Competition({"ctf_name": "", "user_mode": None})
     assert (competition.name, competition.mode, competition.teams) == ("CTFd", "users", False)
     assert competition.challenge_visibility == "private"
@@ -49,7 +49,7 @@ def test_unset_keys_have_their_defaults():
     assert not competition.is_set_up
 
 
-def test_a_name_of_digits_is_a_name():
+def test_a_name_of_digits_is_a_name() -> None:
     assert Competition({"ctf_name": "2024"}).name == "2024"
 
 
@@ -64,19 +64,21 @@ def test_a_name_of_digits_is_a_name():
         (None, EPOCH - 1, True, False, True),
     ],
 )
-def test_the_bounds_are_strict(start: int | None, end: int | None, *, started: bool, running: bool, ended: bool):
+def test_the_bounds_are_strict(
+    start: int | None, end: int | None, *, started: bool, running: bool, ended: bool
+) -> None:
     stored = {"start": start and str(start), "end": end and str(end)}
     competition = Competition({key: value or None for key, value in stored.items()})
     assert (competition.started(T), competition.running(T), competition.ended(T)) == (started, running, ended)
 
 
 @pytest.mark.parametrize("visibility", ["hidden", "nonsense"])
-def test_an_unknown_visibility_shows_nothing(visibility: str):
+def test_an_unknown_visibility_shows_nothing(visibility: str) -> None:
     competition = Competition({"score_visibility": visibility})
     assert not competition.sees_scores(logged_in=True, is_admin=True)
 
 
-def test_the_next_boundary_is_the_nearest_ahead():
+def test_the_next_boundary_is_the_nearest_ahead() -> None:
     competition = Competition({"start": str(EPOCH - 5), "freeze": str(EPOCH + 5), "end": str(EPOCH + 9)})
     assert competition.next_boundary(T) == datetime.fromtimestamp(EPOCH + 5, UTC)
     assert competition.frozen_at == datetime.fromtimestamp(EPOCH + 5, UTC)

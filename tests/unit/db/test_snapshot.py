@@ -48,7 +48,7 @@ class SnapshotTests(SynchronousTestCase):
         assert isinstance(awaitable, Deferred)
         return awaitable
 
-    def test_all_who_ask_meanwhile_wait_for_one_build(self):
+    def test_all_who_ask_meanwhile_wait_for_one_build(self) -> None:
         snapshot = Snapshot(self.db, self.bus, self.build, {"a"})
         waiting = [self.asked(snapshot.get()) for _ in range(3)]
         assert len(self.threads.pending) == 1
@@ -56,7 +56,7 @@ class SnapshotTests(SynchronousTestCase):
         assert [self.successResultOf(one) for one in waiting] == ["1", "1", "1"]
         assert snapshot.ready() == "1"
 
-    def test_only_its_topics_drop_it(self):
+    def test_only_its_topics_drop_it(self) -> None:
         snapshot = Snapshot(self.db, self.bus, self.build, {"a"})
         snapshot.get()
         self.threads.finish_all()
@@ -69,7 +69,7 @@ class SnapshotTests(SynchronousTestCase):
         self.bus.publish({EVERYTHING})
         assert snapshot.ready() is None
 
-    def test_a_build_overtaken_by_a_commit_is_kept_for_nobody(self):
+    def test_a_build_overtaken_by_a_commit_is_kept_for_nobody(self) -> None:
         snapshot = Snapshot(self.db, self.bus, self.build, {"a"})
         before = self.asked(snapshot.get())
         self.bus.publish({"a"})
@@ -79,7 +79,7 @@ class SnapshotTests(SynchronousTestCase):
         assert (self.successResultOf(before), self.successResultOf(after)) == ("1", "2")
         assert snapshot.ready() == "2"
 
-    def test_a_build_that_fails_fails_for_those_who_wait_and_is_tried_again(self):
+    def test_a_build_that_fails_fails_for_those_who_wait_and_is_tried_again(self) -> None:
         def broken(_conn: object) -> str:
             raise LookupError
 
@@ -90,7 +90,7 @@ class SnapshotTests(SynchronousTestCase):
             start_inline(work, done)
             self.failureResultOf(waiting, LookupError)
 
-    def test_one_reader_that_goes_away_does_not_take_the_build_from_the_others(self):
+    def test_one_reader_that_goes_away_does_not_take_the_build_from_the_others(self) -> None:
         snapshot = Snapshot(self.db, self.bus, self.build, {"a"})
         gone, stays = self.asked(snapshot.get()), self.asked(snapshot.get())
         gone.cancel()
@@ -98,14 +98,14 @@ class SnapshotTests(SynchronousTestCase):
         self.threads.finish_all()
         assert self.successResultOf(stays) == "1"
 
-    def test_a_value_is_stale_from_its_own_instant_on(self):
+    def test_a_value_is_stale_from_its_own_instant_on(self) -> None:
         snapshot = Snapshot(self.db, self.bus, self.build, {"a"}, until=lambda _: NOW)
         snapshot.get()
         self.threads.finish_all()
         assert snapshot.ready(NOW - timedelta(microseconds=1)) == "1"
         assert snapshot.ready(NOW) is None
 
-    def test_keys_are_dropped_apart_and_the_one_asked_for_longest_ago_goes_first(self):
+    def test_keys_are_dropped_apart_and_the_one_asked_for_longest_ago_goes_first(self) -> None:
         snapshots = KeyedSnapshots(
             self.db, self.bus, self.build, {"all"}, topics_of=lambda key: {f"user:{key}"}, limit=2
         )

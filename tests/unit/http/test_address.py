@@ -25,9 +25,9 @@ TRUSTED = [ip_network("10.0.0.0/8"), ip_network("::1/128"), ip_network("127.0.0.
         ("::1", ["[2001:db8::2]"], "2001:db8::2"),
     ],
 )
-def test_the_first_untrusted_hop_from_the_right_is_the_client(peer: str, forwarded: list[str], address: str):
+def test_the_first_untrusted_hop_from_the_right_is_the_client(peer: str, forwarded: list[str], address: str) -> None:
     assert client_address(peer, forwarded, TRUSTED) == address
 
 
-def test_without_trusted_proxies_nobody_is_believed():
+def test_without_trusted_proxies_nobody_is_believed() -> None:
     assert client_address("127.0.0.1", ["203.0.113.9"], []) == "127.0.0.1"

@@ -34,7 +34,7 @@ def errors_of(raw: dict[str, object]) -> dict[str, list[str] | str]:
     return caught.value.errors
 
 
-def test_every_wrong_field_is_named_at_once():
+def test_every_wrong_field_is_named_at_once() -> None:
     assert errors_of({"count": "x", "active": "maybe", "tags": 3}) == {
         "name": ["Missing data for required field."],
         "count": ["Not a valid integer."],
@@ -44,42 +44,42 @@ def test_every_wrong_field_is_named_at_once():
 
 
 @pytest.mark.parametrize(("sent", "read"), [("5", 5), (5.9, 5), (" 7 ", 7), (None, None), (-2, -2)])
-def test_integers_are_read_as_leniently_as_ctfd_reads_them(sent: object, read: object):
+def test_integers_are_read_as_leniently_as_ctfd_reads_them(sent: object, read: object) -> None:
     assert read_struct({"name": "a", "count": sent}, Thing).count == read
 
 
 @pytest.mark.parametrize("sent", [True, "1.5", "", [], {}, float("nan")])
-def test_what_is_no_integer_is_refused(sent: object):
+def test_what_is_no_integer_is_refused(sent: object) -> None:
     assert errors_of({"name": "a", "count": sent}) == {"count": ["Not a valid integer."]}
 
 
 @pytest.mark.parametrize(("sent", "read"), [(True, True), ("true", True), ("F", False), (1, True), (0, False)])
-def test_booleans_are_read_as_leniently_as_ctfd_reads_them(sent: object, read: bool):  # noqa: FBT001
+def test_booleans_are_read_as_leniently_as_ctfd_reads_them(sent: object, read: bool) -> None:  # noqa: FBT001
     assert read_struct({"name": "a", "active": sent}, Thing).active is read
 
 
-def test_null_where_it_does_not_belong_is_named():
+def test_null_where_it_does_not_belong_is_named() -> None:
     assert errors_of({"name": None}) == {"name": ["Field may not be null."]}
 
 
-def test_a_text_over_its_length_says_the_length():
+def test_a_text_over_its_length_says_the_length() -> None:
     assert errors_of({"name": "sixsix"}) == {"name": ["Longer than maximum length 5."]}
 
 
-def test_missing_is_unset_unknown_is_ignored_and_any_value_is_kept():
+def test_missing_is_unset_unknown_is_ignored_and_any_value_is_kept() -> None:
     thing = read_struct({"name": "a", "unknown": 1, "extra": {"k": [1]}}, Thing)
     assert thing.count is UNSET
     assert thing.extra == {"k": [1]}
 
 
 @pytest.mark.parametrize("raw", [b"", b"{", b"\xff", b"[1]", b'"x"', b"null", b"3", b"[" * 100_000])
-def test_a_body_of_another_structure_is_malformed(raw: bytes):
+def test_a_body_of_another_structure_is_malformed(raw: bytes) -> None:
     with pytest.raises(Malformed) as caught:
         json_object(raw)
     assert caught.value.reason
 
 
-def test_query_parameters_are_typed_and_their_messages_are_strings():
+def test_query_parameters_are_typed_and_their_messages_are_strings() -> None:
     assert read_query({"value": "3", "on": "YES", "field": "type", "q": "x", "other": "1"}, Filter) == Filter(
         3, on=True, field="type", q="x"
     )

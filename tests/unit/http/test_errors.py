@@ -21,7 +21,7 @@ def concrete_errors() -> list[type[errors.DomainError]]:
     return found
 
 
-def test_the_table_is_total():
+def test_the_table_is_total() -> None:
     assert set(concrete_errors()) == set(STATUS)
 
 
@@ -41,7 +41,7 @@ def test_the_table_is_total():
         ),
     ],
 )
-def test_each_error_has_its_body(error: errors.DomainError, status: int, body: object):
+def test_each_error_has_its_body(error: errors.DomainError, status: int, body: object) -> None:
     answer = error_answer(error, 500)
     assert (answer.status, json.loads(answer.body)) == (status, body)
     assert status_of(error) == status
@@ -49,12 +49,12 @@ def test_each_error_has_its_body(error: errors.DomainError, status: int, body: o
 
 
 @pytest.mark.parametrize("status", [500, 400])
-def test_a_malformed_body_gets_the_status_that_the_deployment_chose(status: int):
+def test_a_malformed_body_gets_the_status_that_the_deployment_chose(status: int) -> None:
     answer = error_answer(errors.Malformed("here"), status)
     assert answer.status == status
     assert json.loads(answer.body) == {"success": False, "message": "Internal Server Error", "errors": {"": ["here"]}}
 
 
 @pytest.mark.parametrize("error", [errors.Busy(7), errors.TooMany(1, 9, 7)])
-def test_who_must_wait_is_told_how_long(error: errors.DomainError):
+def test_who_must_wait_is_told_how_long(error: errors.DomainError) -> None:
     assert (b"Retry-After", b"7") in error_answer(error, 500).headers

@@ -8,7 +8,7 @@ from ctfd_twisted.errors import TooMany
 from ctfd_twisted.http.limits import RateLimits
 
 
-def test_the_request_after_the_limit_is_refused_until_the_window_ends():
+def test_the_request_after_the_limit_is_refused_until_the_window_ends() -> None:
     limits = RateLimits()
     for second in range(3):
         limits.count("login", "a", 3, 5, float(second))
@@ -18,7 +18,7 @@ def test_the_request_after_the_limit_is_refused_until_the_window_ends():
     limits.count("login", "a", 3, 5, 7.0)
 
 
-def test_a_refused_request_does_not_prolong_the_window():
+def test_a_refused_request_does_not_prolong_the_window() -> None:
     limits = RateLimits()
     limits.count("login", "a", 1, 5, 0.0)
     with pytest.raises(TooMany):
@@ -26,7 +26,7 @@ def test_a_refused_request_does_not_prolong_the_window():
     limits.count("login", "a", 1, 5, 5.0)
 
 
-def test_addresses_and_endpoints_are_counted_apart():
+def test_addresses_and_endpoints_are_counted_apart() -> None:
     limits = RateLimits()
     limits.count("login", "a", 1, 5, 0.0)
     limits.count("login", "b", 1, 5, 0.0)

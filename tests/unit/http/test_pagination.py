@@ -18,11 +18,11 @@ from ctfd_twisted.http.pagination import Page, asked_page
         ("²", "²", Page(1, 20)),
     ],
 )
-def test_what_is_no_page_is_the_first(page: str | None, per_page: str | None, expected: Page):
+def test_what_is_no_page_is_the_first(page: str | None, per_page: str | None, expected: Page) -> None:
     assert asked_page(page, per_page, size=20, most=100) == expected
 
 
-def test_a_fixed_size_ignores_per_page():
+def test_a_fixed_size_ignores_per_page() -> None:
     assert asked_page("2", "10", size=50) == Page(2, 50)
 
 
@@ -30,7 +30,7 @@ def test_a_fixed_size_ignores_per_page():
     ("number", "total", "pages", "before", "after"),
     [(1, 0, 0, None, None), (1, 41, 3, None, 2), (2, 41, 3, 1, 3), (3, 41, 3, 2, None), (9, 41, 3, 8, None)],
 )
-def test_meta_counts_pages(number: int, total: int, pages: int, before: int | None, after: int | None):
+def test_meta_counts_pages(number: int, total: int, pages: int, before: int | None, after: int | None) -> None:
     assert Page(number, 20).meta(total)["pagination"] == {
         "page": number,
         "next": after,

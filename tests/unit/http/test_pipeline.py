@@ -20,7 +20,7 @@ def platform() -> Iterator[MemoryPlatform]:
     memory.close()
 
 
-def test_before_setup_everything_leads_there():
+def test_before_setup_everything_leads_there() -> None:
     memory = MemoryPlatform()
     for path in ("/", "/api/v1/users", "/nothing"):
         reply = memory.client().get(path)
@@ -28,12 +28,12 @@ def test_before_setup_everything_leads_there():
     memory.close()
 
 
-def test_a_route_without_a_gate_is_a_mistake_of_ours():
+def test_a_route_without_a_gate_is_a_mistake_of_ours() -> None:
     with pytest.raises(TypeError):
         Routes().get("/open")
 
 
-def test_unknown_paths_are_pages_and_unknown_methods_of_the_api_are_json(platform: MemoryPlatform):
+def test_unknown_paths_are_pages_and_unknown_methods_of_the_api_are_json(platform: MemoryPlatform) -> None:
     client = platform.admin()
     assert client.get("/api/v1/nothing").headers["content-type"].startswith("text/html")
     assert client.get("/api/v1/nothing").status == 404
@@ -43,27 +43,27 @@ def test_unknown_paths_are_pages_and_unknown_methods_of_the_api_are_json(platfor
     assert client.get("/api/v1/challenges/").status == 404
 
 
-def test_options_names_the_methods(platform: MemoryPlatform):
+def test_options_names_the_methods(platform: MemoryPlatform) -> None:
     reply = platform.client().request("OPTIONS", "/api/v1/challenges")
     assert reply.status == 200
     assert reply.headers["allow"] == "GET, HEAD, OPTIONS, POST"
 
 
-def test_a_head_request_has_the_headers_and_no_body(platform: MemoryPlatform):
+def test_a_head_request_has_the_headers_and_no_body(platform: MemoryPlatform) -> None:
     client = platform.admin()
     assert client.request("HEAD", "/api/v1/scoreboard").body == b""
     reply = client.request("HEAD", "/api/v1/scoreboard")
     assert reply.headers["content-length"] == str(len(client.get("/api/v1/scoreboard").body))
 
 
-def test_every_answer_is_protected(platform: MemoryPlatform):
+def test_every_answer_is_protected(platform: MemoryPlatform) -> None:
     for path in ("/api/v1/scoreboard", "/login", "/nothing"):
         headers = platform.client().get(path).headers
         assert headers["cross-origin-opener-policy"] == "same-origin-allow-popups"
         assert headers["x-content-type-options"] == "nosniff"
 
 
-def test_a_token_counts_only_for_json_requests(platform: MemoryPlatform):
+def test_a_token_counts_only_for_json_requests(platform: MemoryPlatform) -> None:
     client = platform.admin()
     assert client.get("/api/v1/tokens").status == 200
     other = platform.client(client.token)
@@ -78,19 +78,19 @@ def test_a_token_counts_only_for_json_requests(platform: MemoryPlatform):
         ("Token ctfd_unknown", "Your access token is invalid"),
     ],
 )
-def test_a_token_that_does_not_count_says_why(platform: MemoryPlatform, header: str, message: str):
+def test_a_token_that_does_not_count_says_why(platform: MemoryPlatform, header: str, message: str) -> None:
     reply = platform.client().get("/api/v1/tokens", headers={"Authorization": header}, content_type="application/json")
     assert (reply.status, reply.json) == (401, {"message": message})
 
 
-def test_an_expired_token_says_so(platform: MemoryPlatform):
+def test_an_expired_token_says_so(platform: MemoryPlatform) -> None:
     client = platform.player("alice")
     platform.clock.advance(31 * 86_400)
     client.cookies.clear()
     assert client.get("/api/v1/tokens").json == {"message": "Your access token has expired"}
 
 
-def test_the_cookie_that_comes_with_a_token_stands_for_it(platform: MemoryPlatform):
+def test_the_cookie_that_comes_with_a_token_stands_for_it(platform: MemoryPlatform) -> None:
     client = platform.player("alice")
     client.get("/api/v1/tokens")
     browser = platform.client()
@@ -102,7 +102,7 @@ def test_the_cookie_that_comes_with_a_token_stands_for_it(platform: MemoryPlatfo
     assert browser.get("/api/v1/tokens", content_type="application/json").status == 403
 
 
-def test_a_browsers_write_needs_its_nonce(platform: MemoryPlatform):
+def test_a_browsers_write_needs_its_nonce(platform: MemoryPlatform) -> None:
     client = platform.player("alice")
     client.get("/api/v1/tokens")
     browser = platform.client()
@@ -114,7 +114,7 @@ def test_a_browsers_write_needs_its_nonce(platform: MemoryPlatform):
     assert browser.post("/api/v1/tokens", {}).status == 200
 
 
-def test_an_authorization_header_that_is_not_used_does_not_switch_csrf_off(platform: MemoryPlatform):
+def test_an_authorization_header_that_is_not_used_does_not_switch_csrf_off(platform: MemoryPlatform) -> None:
     client = platform.player("alice")
     client.get("/api/v1/tokens")
     browser = platform.client()
@@ -124,14 +124,14 @@ def test_an_authorization_header_that_is_not_used_does_not_switch_csrf_off(platf
     assert reply.status == 403
 
 
-def test_a_ban_holds_for_tokens_too(platform: MemoryPlatform):
+def test_a_ban_holds_for_tokens_too(platform: MemoryPlatform) -> None:
     client = platform.player("mallory", banned=True)
     reply = client.get("/api/v1/tokens")
     assert reply.status == 403
     assert "You have been banned from this CTF" in reply.text
 
 
-def test_the_ban_of_a_team_holds_for_its_members(platform: MemoryPlatform):
+def test_the_ban_of_a_team_holds_for_its_members(platform: MemoryPlatform) -> None:
     admin = platform.admin()
     platform.configure(user_mode="teams")
     client = platform.player("alice")
@@ -145,7 +145,7 @@ def test_the_ban_of_a_team_holds_for_its_members(platform: MemoryPlatform):
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"3", b'"x"'])
 @pytest.mark.parametrize("status", [500, 400])
-def test_a_malformed_body_says_what_is_wrong_and_changes_nothing(body: bytes, status: int):
+def test_a_malformed_body_says_what_is_wrong_and_changes_nothing(body: bytes, status: int) -> None:
     memory = MemoryPlatform(malformed_payload_status=status).setup()
     admin = memory.admin()
     before = len(admin.get("/api/v1/users?view=admin").data)
@@ -158,21 +158,21 @@ def test_a_malformed_body_says_what_is_wrong_and_changes_nothing(body: bytes, st
     memory.close()
 
 
-def test_only_trusted_hosts_are_answered():
+def test_only_trusted_hosts_are_answered() -> None:
     memory = MemoryPlatform(trusted_hosts=("ctf.example",)).setup()
     assert memory.client().get("/api/v1/scoreboard").status == 200
     assert memory.client().get("/api/v1/scoreboard", headers={"Host": "evil.example"}).status == 400
     memory.close()
 
 
-def test_links_respect_the_application_root():
+def test_links_respect_the_application_root() -> None:
     memory = MemoryPlatform(application_root="/ctf").setup()
     reply = memory.client().get("/api/v1/tokens")
     assert reply.location.startswith("/ctf/login?next=")
     memory.close()
 
 
-def test_gates_and_handlers_may_be_plain_functions(platform: MemoryPlatform):
+def test_gates_and_handlers_may_be_plain_functions() -> None:
     class Things:
         routes = Routes()
 
