@@ -32,7 +32,8 @@ reactor: Any = installed
 def threads() -> Iterator[None]:
     """The reactor's threads, which resolve names, ended with the tests."""
     yield
-    reactor._stopThreadPool()
+    if reactor.threadpool is not None:  # other tests share this reactor, and end its threads as well
+        reactor._stopThreadPool()
 
 
 @pytest.fixture
