@@ -61,3 +61,14 @@ def test_the_manual_names_every_option_and_variable() -> None:
             assert f"`{name}" in MANUAL, name
     for name in (*MAIL, *PRESET_ADMIN):
         assert f"`{name}`" in MANUAL, name
+
+
+def test_the_unit_starts_the_platform_with_options_that_exist() -> None:
+    unit = (ROOT / "etc" / "ctfd-platform.service").read_text().replace("\\\n", " ")
+    (command,) = re.findall(r"^ExecStart=(.*)$", unit, re.MULTILINE)
+    _, given = command.split(" ctfplatform ")
+    assert re.findall(r"--([\w-]+)", given) == ["config", "listen", "secret-key-file"]
+    assert {"config", "listen", "secret-key-file"} <= {option.name for option in (CONFIG, *OPTIONS)}
+    # Both have to speak of the same socket.
+    assert "systemd:domain=INET:name=web" in given
+    assert "FileDescriptorName=web" in (ROOT / "etc" / "ctfd-platform.socket").read_text()
