@@ -52,9 +52,8 @@ setup(
         "service-identity>=24.1",
         "sqlalchemy>=2.0.30",
         "treq>=24.9",
-        "tqdm>=4.66",
         "twisted[tls]>=24.7",  # failuresHandled, which the periodic services rely on
-        "txtorcon>=24.8",
+        "txtorcon>=24.8",  # listeners such as onion:80
     ],
     extras_require={
         "dev": [
