@@ -25,8 +25,9 @@ from ctfd_twisted.http.gates import (
 )
 from ctfd_twisted.http.pagination import Page, asked_page
 from ctfd_twisted.http.routes import Routes
-from ctfd_twisted.koth.boards import Hill, Sight, Standing, read_hills, read_reigns, read_standings, read_ticks
+from ctfd_twisted.koth.boards import Hill, Sight, read_hills, read_ticks
 from ctfd_twisted.koth.keys import publish_moments, read_commitments
+from ctfd_twisted.koth.reigns import Standing, read_reigns, read_standings
 from ctfd_twisted.koth.views import onlooker, shown_hill, shown_reign, shown_standing, shown_tick
 
 _OPEN: Final = (CHALLENGES_VISIBLE, DURING_EVENT, VERIFIED)

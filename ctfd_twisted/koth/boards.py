@@ -1,7 +1,6 @@
-"""Transactions that read hills for those who look at them: kings, standings, reigns and ticks.
+"""Transactions that read hills and their ticks for those who look at them.
 
-What a caller may see is decided by the shell; here *public* leaves out hidden and banned accounts, and *until* leaves
-out every tick that was due at that instant or later (a freeze).
+Nothing is hidden here but what is asked to be: what a caller may see is decided by the shell.
 """
 
 from __future__ import annotations
@@ -10,11 +9,11 @@ from datetime import datetime
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, Row, Subquery, Table, and_, case, false, func, or_, select, true
+from sqlalchemy import ColumnElement, Connection, Row, Table, and_, false, func, or_, select, true
 
 from ctfd_twisted.accounts.tables import teams, users
 from ctfd_twisted.challenges.tables import challenges
-from ctfd_twisted.koth.rules import FAILURES_TO_TELL, FOUND, Account
+from ctfd_twisted.koth.rules import FAILURES_TO_TELL, Account
 from ctfd_twisted.koth.tables import hills, ticks
 
 
@@ -47,25 +46,6 @@ class Hill(msgspec.Struct, frozen=True):
     running: bool
     failures: int
     reset_problem: str | None
-
-
-class Standing(msgspec.Struct, frozen=True):
-    """What one account has got out of a hill; ``longest_reign`` is in ticks."""
-
-    account: KingOfHill
-    points: int
-    ticks: int
-    longest_reign: int
-
-
-class PastReign(msgspec.Struct, frozen=True):
-    """An unbroken run of ticks with one king: the moments of its first and last tick, and how many found the king."""
-
-    account: KingOfHill | None
-    begun: datetime
-    last: datetime
-    ticks: int
-    points: int
 
 
 class Tick(msgspec.Struct, frozen=True):
@@ -103,7 +83,7 @@ EVERYTHING: Final = Sight(everything=True)
 
 def read_hills(conn: Connection, *, teams_mode: bool, only: int | None = None) -> tuple[Hill, ...]:
     """Every hill, or the *only* one of this challenge, in the order of the challenges' ids."""
-    accounts, kind, king = _accounts(hills, teams_mode=teams_mode)
+    accounts, kind, king = scorers(hills, teams_mode=teams_mode)
     query = (
         select(
             hills,
@@ -112,7 +92,7 @@ def read_hills(conn: Connection, *, teams_mode: bool, only: int | None = None) -
             challenges.c.connection_info,
             accounts.c.id.label("king_id"),
             accounts.c.name.label("king_name"),
-            _listed(accounts).label("listed"),
+            listed(accounts).label("listed"),
         )
         .join(challenges, challenges.c.id == hills.c.challenge_id)
         .outerjoin(accounts, accounts.c.id == king)
@@ -128,7 +108,7 @@ def read_hills(conn: Connection, *, teams_mode: bool, only: int | None = None) -
             connection_info=row.connection_info,
             reward=row.reward,
             interval=row.interval,
-            king=_king(row.king_id, row.king_name, kind),
+            king=king_of(row.king_id, row.king_name, kind),
             listed=bool(row.listed),
             since=row.king_since,
             reign_ticks=row.reign_ticks,
@@ -153,56 +133,6 @@ def failing_hills(conn: Connection) -> tuple[tuple[int, str, int, str], ...]:
     return tuple((row.challenge_id, row.name or "", row.failures, row.last_outcome or "") for row in found)
 
 
-def read_standings(
-    conn: Connection, challenge_id: int, *, teams_mode: bool, public: bool, until: datetime | None
-) -> tuple[Standing, ...]:
-    """The accounts that were king of a hill: most points first, then most ticks, then the one that came first."""
-    accounts, kind, _ = _accounts(ticks, teams_mode=teams_mode)
-    runs = _runs(challenge_id, until, teams_mode=teams_mode)
-    points, length = func.sum(runs.c.points), func.sum(runs.c.ticks)
-    query = (
-        select(
-            accounts.c.id,
-            accounts.c.name,
-            points.label("points"),
-            length.label("ticks"),
-            func.max(runs.c.ticks).label("longest"),
-        )
-        .join(accounts, accounts.c.id == runs.c.account_id)
-        .group_by(accounts.c.id, accounts.c.name)
-        .order_by(points.desc(), length.desc(), func.min(runs.c.reign))
-    )
-    found = conn.execute(query.where(_listed(accounts)) if public else query)
-    return tuple(
-        Standing(KingOfHill(row.id, row.name or "", kind), int(row.points), int(row.ticks), int(row.longest))
-        for row in found
-    )
-
-
-def read_reigns(
-    conn: Connection,
-    challenge_id: int,
-    *,
-    teams_mode: bool,
-    public: bool,
-    until: datetime | None,
-    limit: int,
-    offset: int,
-) -> tuple[tuple[PastReign, ...], int]:
-    """Reigns of a hill, newest first, and how many there are in all."""
-    accounts, kind, _ = _accounts(ticks, teams_mode=teams_mode)
-    runs = _runs(challenge_id, until, teams_mode=teams_mode)
-    query = select(runs, accounts.c.name).outerjoin(accounts, accounts.c.id == runs.c.account_id)
-    if public:
-        query = query.where(_listed(accounts))
-    total = conn.execute(select(func.count()).select_from(query.subquery())).scalar_one()
-    found = conn.execute(query.order_by(runs.c.reign.desc()).limit(limit).offset(offset))
-    return tuple(
-        PastReign(_king(row.account_id, row.name, kind), row.begun, row.last, row.ticks, int(row.points))
-        for row in found
-    ), int(total)
-
-
 def read_ticks(
     conn: Connection,
     challenge_id: int,
@@ -214,17 +144,17 @@ def read_ticks(
     offset: int,
 ) -> tuple[tuple[Tick, ...], int]:
     """Recorded ticks of a hill that lie in *sight*, newest first, and how many there are in all."""
-    accounts, kind, owner = _accounts(ticks, teams_mode=teams_mode)
+    accounts, kind, owner = scorers(ticks, teams_mode=teams_mode)
     wanted = [ticks.c.challenge_id == challenge_id]
     if outcome is not None:
         wanted.append(ticks.c.outcome == outcome)
     if not sight.everything:
         # An account that is not there owns no ticks: NULL in the column is nobody's, not everybody's.
         own = false() if sight.own is None else owner == sight.own
-        wanted.append(or_(own, and_(true(), *_before(sight.until)) if sight.others else false()))
+        wanted.append(or_(own, and_(true(), *due_before(sight.until)) if sight.others else false()))
     total = conn.execute(select(func.count()).select_from(ticks).where(*wanted)).scalar_one()
     found = conn.execute(
-        select(ticks, accounts.c.id.label("account_id"), accounts.c.name, _listed(accounts).label("listed"))
+        select(ticks, accounts.c.id.label("account_id"), accounts.c.name, listed(accounts).label("listed"))
         .outerjoin(accounts, accounts.c.id == owner)
         .where(*wanted)
         .order_by(ticks.c.tick.desc())
@@ -236,13 +166,13 @@ def read_ticks(
 
 def name_account(conn: Connection, account: Account, *, teams_mode: bool) -> KingOfHill | None:
     """The name of who scores for *account*; None where nobody does, as for who has no team."""
-    accounts, kind, _ = _accounts(ticks, teams_mode=teams_mode)
+    accounts, kind, _ = scorers(ticks, teams_mode=teams_mode)
     account_id = account.team_id if teams_mode else account.user_id
     name = conn.execute(select(accounts.c.name).where(accounts.c.id == account_id)).scalar()
-    return _king(account_id, name, kind)
+    return king_of(account_id, name, kind)
 
 
-def _accounts(table: Table, *, teams_mode: bool) -> tuple[Table, str, ColumnElement[Any]]:
+def scorers(table: Table, *, teams_mode: bool) -> tuple[Table, str, ColumnElement[Any]]:
     """The table of those who score, what one of them is called, and the column of *table* that refers to it.
 
     That column is the king's in ``ctfp_hills`` and the found account's in ``ctfp_ticks``.
@@ -251,34 +181,18 @@ def _accounts(table: Table, *, teams_mode: bool) -> tuple[Table, str, ColumnElem
     return (teams, "team", table.c[f"{prefix}team_id"]) if teams_mode else (users, "user", table.c[f"{prefix}user_id"])
 
 
-def _listed(accounts: Table) -> ColumnElement[bool]:
+def listed(accounts: Table) -> ColumnElement[bool]:
+    """That an account is neither hidden nor banned."""
     return and_(accounts.c.hidden.is_(False), accounts.c.banned.is_(False))
 
 
-def _before(until: datetime | None) -> tuple[ColumnElement[bool], ...]:
+def due_before(until: datetime | None) -> tuple[ColumnElement[bool], ...]:
+    """That a tick was due before *until*; no condition without one."""
     return () if until is None else (ticks.c.due < until,)
 
 
-def _runs(challenge_id: int, until: datetime | None, *, teams_mode: bool) -> Subquery:
-    """One row for each reign: its number, account, first and last moment, ticks and points."""
-    owner = ticks.c.team_id if teams_mode else ticks.c.user_id
-    given = case((ticks.c.award_id.is_not(None), ticks.c.points), else_=0)
-    return (
-        select(
-            ticks.c.reign,
-            func.max(owner).label("account_id"),
-            func.min(ticks.c.due).label("begun"),
-            func.max(ticks.c.due).label("last"),
-            func.count().label("ticks"),
-            func.sum(given).label("points"),
-        )
-        .where(ticks.c.challenge_id == challenge_id, ticks.c.outcome.in_(FOUND), *_before(until))
-        .group_by(ticks.c.reign)
-        .subquery()
-    )
-
-
-def _king(account_id: int | None, name: str | None, kind: str) -> KingOfHill | None:
+def king_of(account_id: int | None, name: str | None, kind: str) -> KingOfHill | None:
+    """The account of a joined row, if there is one."""
     return None if account_id is None else KingOfHill(account_id, name or "", kind)
 
 
@@ -291,7 +205,7 @@ def _tick(row: Row[Any], kind: str) -> Tick:
         status=row.status,
         outcome=row.outcome,
         identifier=row.identifier,
-        account=_king(row.account_id, row.name, kind),
+        account=king_of(row.account_id, row.name, kind),
         points=row.points if row.award_id is not None else 0,
         award_id=row.award_id,
         signed=row.signed,

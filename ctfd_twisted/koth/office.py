@@ -20,8 +20,9 @@ from ctfd_twisted.errors import Busy
 from ctfd_twisted.koth.client import HillClient
 from ctfd_twisted.koth.identifiers import Directory
 from ctfd_twisted.koth.protocol import Evidence
-from ctfd_twisted.koth.recording import AlreadyRecorded, Moment, NotTheHolder, Recorded, record_tick, record_unasked
+from ctfd_twisted.koth.recording import AlreadyRecorded, Moment, NotTheHolder, Recorded, record_tick
 from ctfd_twisted.koth.rules import FAILURES_TO_TELL, Unasked
+from ctfd_twisted.koth.skipping import record_unasked
 from ctfd_twisted.webhooks.shared_secret import read_shared_secret
 from ctfd_twisted.webhooks.signatures import signature
 

@@ -7,7 +7,7 @@ not know yet that another took over. Whoever records locks the hill's row first.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -16,22 +16,18 @@ from sqlalchemy import Connection, Row, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from ctfd_twisted.challenges.tables import challenges
-from ctfd_twisted.competition.store import read_secret
 from ctfd_twisted.db.leases import holds
 from ctfd_twisted.db.notices import touch
 from ctfd_twisted.db.writes import insert_row
 from ctfd_twisted.koth.identifiers import Directory
-from ctfd_twisted.koth.keys import MOMENTS
 from ctfd_twisted.koth.protocol import KEPT_CHARACTERS, Evidence
-from ctfd_twisted.koth.rules import Account, Reign, Unasked, Verdict, decide, failures_after
-from ctfd_twisted.koth.store import find_account, reign_of, reign_values, schedule_of, settings_of
+from ctfd_twisted.koth.rules import Account, Reign, Verdict, decide, failures_after
+from ctfd_twisted.koth.store import find_account, reign_of, reign_values, settings_of
 from ctfd_twisted.koth.tables import hills, ticks
 from ctfd_twisted.scoring.tables import awards
 from ctfd_twisted.webhooks.store import emit, king_changed
 
 LEASE: Final = "koth"
-#: Ticks that a node's absence left out are recorded in pieces of so many.
-AT_ONCE: Final = 500
 
 
 class NotTheHolder(Exception):
@@ -57,13 +53,6 @@ class Recorded(msgspec.Struct, frozen=True):
     failures: int
 
 
-class CaughtUp(msgspec.Struct, frozen=True):
-    """The first tick that is not recorded yet, and whether that is all."""
-
-    next_tick: int
-    done: bool
-
-
 def record_tick(
     conn: Connection,
     now: datetime,
@@ -77,7 +66,7 @@ def record_tick(
 
     None where the hill is gone. Raises ``NotTheHolder`` and ``AlreadyRecorded``, and then nothing is stored.
     """
-    hill = _locked_hill(conn, now, holder, challenge_id)
+    hill = locked_hill(conn, now, holder, challenge_id)
     if hill is None:
         return None
     accounts = tuple(_account(conn, directory, owner) for owner in evidence.owners)
@@ -110,58 +99,6 @@ def record_tick(
     return Recorded(verdict.outcome, verdict.points, failures)
 
 
-def record_unasked(
-    conn: Connection,
-    now: datetime,
-    holder: str,
-    challenge_id: int,
-    moments: Sequence[Moment],
-    outcome: Unasked,
-    detail: str,
-) -> None:
-    """Record ticks at which the agent was not asked; those that are recorded already are left alone.
-
-    Raises ``NotTheHolder``.
-    """
-    hill = _locked_hill(conn, now, holder, challenge_id)
-    if hill is None or not moments:
-        return
-    numbers = [moment.tick for moment in moments]
-    recorded = select(ticks.c.tick).where(
-        ticks.c.challenge_id == challenge_id, ticks.c.tick.between(min(numbers), max(numbers))
-    )
-    there = set(conn.execute(recorded).scalars())
-    rows = [
-        _row(challenge_id, moment, outcome=outcome, detail=detail) for moment in moments if moment.tick not in there
-    ]
-    if rows:
-        conn.execute(insert(ticks), rows)
-    # A poll is under way while others are overrun: its tick is still owed.
-    following = hill.next_tick if outcome == "overrun" else max(hill.next_tick, max(numbers) + 1)
-    conn.execute(
-        update(hills)
-        .where(hills.c.challenge_id == challenge_id)
-        .values(next_tick=following, last_outcome=outcome, failures=failures_after(hill.failures, outcome))
-    )
-    touch(conn, "ticks")
-
-
-def catch_up(conn: Connection, now: datetime, holder: str, challenge_id: int, until: datetime) -> CaughtUp:
-    """Record as missed the ticks that were due until *until* and that nobody recorded, :data:`AT_ONCE` at most.
-
-    Raises ``NotTheHolder``.
-    """
-    hill = _locked_hill(conn, now, holder, challenge_id)
-    schedule = None if hill is None else schedule_of(hill, read_secret(conn, MOMENTS) or "")
-    if hill is None or schedule is None:
-        return CaughtUp(0, done=True)
-    begin, end = int(hill.next_tick), schedule.last_due(until) + 1
-    upto = max(begin, min(end, begin + AT_ONCE))
-    moments = [Moment(tick, schedule.due(tick)) for tick in range(begin, upto)]
-    record_unasked(conn, now, holder, challenge_id, moments, "missed", "the platform did not poll at that time")
-    return CaughtUp(upto, done=upto >= end)
-
-
 def tell_of_king(
     conn: Connection,
     now: datetime,
@@ -181,7 +118,8 @@ def tell_of_king(
     emit(conn, now, event)
 
 
-def _locked_hill(conn: Connection, now: datetime, holder: str, challenge_id: int) -> Row[Any] | None:
+def locked_hill(conn: Connection, now: datetime, holder: str, challenge_id: int) -> Row[Any] | None:
+    """The hill's row, locked until the end of the transaction. Raises ``NotTheHolder``."""
     if not holds(conn, now, LEASE, holder):
         raise NotTheHolder
     return conn.execute(
@@ -196,7 +134,7 @@ def _account(conn: Connection, directory: Directory, owner: str) -> Account | No
 
 def _store(conn: Connection, challenge_id: int, moment: Moment, evidence: Evidence, verdict: Verdict) -> None:
     account = verdict.account
-    row = _row(
+    row = tick_row(
         challenge_id,
         moment,
         outcome=verdict.outcome,
@@ -247,7 +185,8 @@ def give_award(conn: Connection, challenge_id: int, tick: Mapping[Any, Any]) -> 
     )
 
 
-def _row(challenge_id: int, moment: Moment, **facts: object) -> dict[str, Any]:
+def tick_row(challenge_id: int, moment: Moment, **facts: object) -> dict[str, Any]:
+    """A row of ``ctfp_ticks`` with *facts*; what is not among them was not learnt."""
     return {
         "challenge_id": challenge_id,
         "tick": moment.tick,

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from ctfd_twisted.http.dates import iso
-from ctfd_twisted.koth.boards import Hill, KingOfHill, PastReign, Standing, Tick
+from ctfd_twisted.koth.boards import Hill, KingOfHill, Tick
+from ctfd_twisted.koth.reigns import PastReign, Standing
 from ctfd_twisted.koth.rules import up_or_down
 from ctfd_twisted.koth.schedule import Schedule
 

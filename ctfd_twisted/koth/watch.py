@@ -16,9 +16,10 @@ from ctfd_twisted.http.dates import iso
 from ctfd_twisted.koth.office import Office
 from ctfd_twisted.koth.plans import PlannedHill, begin_reset, end_reset, pull_in
 from ctfd_twisted.koth.protocol import Evidence
-from ctfd_twisted.koth.recording import Moment, catch_up
+from ctfd_twisted.koth.recording import Moment
 from ctfd_twisted.koth.rules import Unasked
 from ctfd_twisted.koth.schedule import Schedule
+from ctfd_twisted.koth.skipping import catch_up
 
 #: The least time: what is due at a competition's end is not due any more.
 INSTANT: Final = timedelta(microseconds=1)

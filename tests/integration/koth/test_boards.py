@@ -17,16 +17,14 @@ from ctfd_twisted.db.leases import acquire
 from ctfd_twisted.errors import Invalid, NotFound
 from ctfd_twisted.koth.boards import (
     KingOfHill,
-    PastReign,
     Sight,
-    Standing,
     failing_hills,
     read_hills,
-    read_reigns,
-    read_standings,
     read_ticks,
 )
-from ctfd_twisted.koth.recording import LEASE, Moment, record_tick, record_unasked
+from ctfd_twisted.koth.recording import LEASE, Moment, record_tick
+from ctfd_twisted.koth.reigns import PastReign, Standing, read_reigns, read_standings
+from ctfd_twisted.koth.skipping import record_unasked
 from ctfd_twisted.koth.store import read_directory
 from ctfd_twisted.koth.tables import ticks
 from ctfd_twisted.koth.voids import read_voids, undo_void, void_ticks

@@ -13,19 +13,9 @@ from ctfd_twisted.accounts.tables import users
 from ctfd_twisted.competition.store import write_config
 from ctfd_twisted.db.leases import acquire, release
 from ctfd_twisted.db.notices import taken_topics
-from ctfd_twisted.koth.recording import (
-    AT_ONCE,
-    LEASE,
-    AlreadyRecorded,
-    CaughtUp,
-    Moment,
-    NotTheHolder,
-    Recorded,
-    catch_up,
-    record_tick,
-    record_unasked,
-)
+from ctfd_twisted.koth.recording import LEASE, AlreadyRecorded, Moment, NotTheHolder, Recorded, record_tick
 from ctfd_twisted.koth.schedule import Schedule
+from ctfd_twisted.koth.skipping import AT_ONCE, CaughtUp, catch_up, record_unasked
 from ctfd_twisted.koth.store import read_directory, read_settings_of, read_token, write_settings
 from ctfd_twisted.koth.tables import hills, ticks
 from ctfd_twisted.scoring.tables import awards
