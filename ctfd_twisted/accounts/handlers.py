@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ctfd_twisted.accounts.boards import Boards
 from ctfd_twisted.accounts.brackets_api import BracketsApi
+from ctfd_twisted.accounts.confirm_page import ConfirmPage
 from ctfd_twisted.accounts.hasher import Hasher
 from ctfd_twisted.accounts.keys import Keys
 from ctfd_twisted.accounts.me_api import MeApi
@@ -35,6 +36,7 @@ def account_handlers(
         SignInPages(db, pages, hasher, keys, preset),
         RegisterPage(db, pages, hasher, keys, post),
         ResetPages(db, pages, hasher, keys, post),
+        ConfirmPage(db, pages, keys, post),
         TeamPages(db, pages, hasher, keys),
         MeApi(db, passwords, boards),
         UsersApi(db, passwords, boards, post),

@@ -16,6 +16,7 @@ from sqlalchemy import Connection, select, update
 
 from ctfd_twisted.accounts.identity import Player
 from ctfd_twisted.accounts.keys import Keys
+from ctfd_twisted.accounts.players import load_player
 from ctfd_twisted.accounts.sessions import end_sessions
 from ctfd_twisted.accounts.tables import users
 from ctfd_twisted.db.notices import touch
@@ -79,6 +80,18 @@ def store_new_password(
     if letter is not None:
         enqueue(conn, now, letter)
     return True
+
+
+def player_by_email(conn: Connection, keys: Keys, email: str) -> Player | None:
+    """Return who has this e-mail address, as it is written, with their ``session_hash``."""
+    user_id = conn.scalar(select(users.c.id).where(users.c.email == email))
+    return None if user_id is None else load_player(conn, user_id, keys)
+
+
+def owe(conn: Connection, now: datetime, letter: SealedLetter | None) -> None:
+    """Owe a *letter*, where there is one."""
+    if letter is not None:
+        enqueue(conn, now, letter)
 
 
 def _claimed(keys: Keys, now: datetime, link: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import msgspec
-from sqlalchemy import Connection, Select, Table, false, func, select
+from sqlalchemy import Connection, Select, Table, false, func, select, true
 from sqlalchemy.sql.elements import ColumnElement
 
 from ctfd_twisted.accounts.fields import entries_of
@@ -38,16 +38,17 @@ class AccountFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 def show_user(conn: Connection, user_id: int, *, everyone: bool) -> UserRecord:
     """Return one user; raises ``NotFound`` for an unknown one and, unless *everyone*, for a hidden or banned one."""
-    found = read_users(conn, select(*_USER).where(users.c.id == user_id))
-    if not found or not (everyone or found[0].listed):
+    # Who may not be seen is not even read, so that "hidden" takes no longer to answer than "unknown".
+    found = read_users(conn, select(*_USER).where(users.c.id == user_id, true() if everyone else listed(users)))
+    if not found:
         raise NotFound
     return found[0]
 
 
 def show_team(conn: Connection, team_id: int, *, everyone: bool) -> TeamRecord:
     """Return one team; raises ``NotFound`` for an unknown one and, unless *everyone*, for a hidden or banned one."""
-    found = read_teams(conn, select(*_TEAM).where(teams.c.id == team_id))
-    if not found or not (everyone or found[0].listed):
+    found = read_teams(conn, select(*_TEAM).where(teams.c.id == team_id, true() if everyone else listed(teams)))
+    if not found:
         raise NotFound
     return found[0]
 

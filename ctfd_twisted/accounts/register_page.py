@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 from twisted.logger import Logger
 
 from ctfd_twisted.accounts.brackets import Bracket, BracketFilter, list_brackets
+from ctfd_twisted.accounts.confirm_page import verification_letter
 from ctfd_twisted.accounts.fields import Field, defined_fields
 from ctfd_twisted.accounts.hasher import Hasher
 from ctfd_twisted.accounts.keys import Keys
@@ -22,6 +23,7 @@ from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.gates import ANYONE
 from ctfd_twisted.http.routes import Routes
 from ctfd_twisted.mail.post import Post
+from ctfd_twisted.mail.store import SealedLetter
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -64,7 +66,7 @@ class RegisterPage:
             return self._page(call, wanted, form)
         hashed = await self._hasher.make(form.password)
         entrance = entrance_of(call, self._keys, hashed)
-        letter = self._post.write(call.competition, "successful_registration", form.email, call.absolute_url("/"))
+        letter, onto = self._welcome(call, form.email)
         try:
             await self._db.run(register, call.now, call.competition, form, hashed, entrance, letter)
         except Invalid as refused:
@@ -73,7 +75,16 @@ class RegisterPage:
         self.log.info(
             "{address} - {name!r} registered with {email!r}", address=call.address, name=form.name, email=form.email
         )
-        return onward(call, "/team" if call.competition.teams else "/challenges")
+        return onward(call, onto)
+
+    def _welcome(self, call: Call, email: str) -> tuple[SealedLetter | None, str]:
+        """Return the letter to a newcomer, and the page that comes next."""
+        onto = "/team" if call.competition.teams else "/challenges"
+        if not call.competition.truthy("verify_emails"):
+            url = call.absolute_url("/")
+            return self._post.write(call.competition, "successful_registration", email, url), onto
+        letter = verification_letter(self._post, self._keys, call, email)
+        return letter, onto if letter is None else "/confirm"
 
     def _page(self, call: Call, wanted: Asked, form: NewUser | None = None, **context: Any) -> Answer:
         given: dict[str, Any] = (

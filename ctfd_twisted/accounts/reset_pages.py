@@ -1,4 +1,4 @@
-"""``/reset_password``, and the way there for players who must choose a new password before anything else."""
+"""``/reset_password``: a new password by a link, in a mail or for players who must choose one before anything else."""
 
 from __future__ import annotations
 
@@ -9,23 +9,37 @@ from twisted.logger import Logger
 from ctfd_twisted.accounts.hasher import Hasher
 from ctfd_twisted.accounts.identity import Player
 from ctfd_twisted.accounts.keys import Keys, token_id_of
-from ctfd_twisted.accounts.password_reset import LinkOwner, find_owner, make_link, store_new_password
-from ctfd_twisted.accounts.rendering import Renderer, text_of
+from ctfd_twisted.accounts.password_reset import (
+    LinkOwner,
+    find_owner,
+    make_link,
+    owe,
+    player_by_email,
+    store_new_password,
+)
+from ctfd_twisted.accounts.rendering import Renderer, required_text, text_of
 from ctfd_twisted.accounts.rules import short_password
 from ctfd_twisted.accounts.sign_in_pages import FROM_ELSEWHERE
 from ctfd_twisted.db.database import Database
+from ctfd_twisted.errors import TooMany
 from ctfd_twisted.http.answers import Answer, redirect
 from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.gates import ANYONE
+from ctfd_twisted.http.limits import RateLimits
 from ctfd_twisted.http.routes import Routes
 from ctfd_twisted.mail.post import Post
 
 INVALID: Final = "Your reset link is invalid, please generate a new one"
 EMPTY: Final = "Please pick a longer password"
 NOT_CONFIGURED: Final = "Password resets by email are not configured. Please ask the organisers for a new password."
+SENT: Final = "If that account exists you will receive an email, please check your inbox"
+TOO_OFTEN: Final = "Too many password reset attempts. Please try again later."
 FIRST: Final = "Please choose a new password before you go on."
 
 _PAGE: Final = "/reset_password"
+#: Requests for one address in so many seconds, whoever makes them.
+_PER_ACCOUNT: Final = (5, 180)
+_NOBODY: Final = Player(id=0, name="")
 
 
 def new_password_first(keys: Keys, call: Call) -> str | None:
@@ -65,18 +79,31 @@ class ResetPages:
         self._hasher = hasher
         self._keys = keys
         self._post = post
+        self._limits = RateLimits()
 
     @routes.get("/reset_password", ANYONE)
     def without_link(self, call: Call) -> Answer:
-        """Lead who must choose a new password to their link, and tell others whom to ask."""
-        if call.player is not None and call.player.change_password:
-            return redirect(_link_of(self._keys, call, call.player))
-        return self._page(call, errors=[NOT_CONFIGURED])
+        """The form for one's address."""
+        return self._elsewhere(call) or self._page(call, can_send=True)
 
     @routes.post("/reset_password", ANYONE, limit=(10, 60))
-    def post_without_link(self, call: Call) -> Answer:
-        """Answer as the page does, for whoever has a form from elsewhere."""
-        return self.without_link(call)
+    async def send_link(self, call: Call) -> Answer:
+        """Send a link to an address; the answer is the same whether or not somebody has it."""
+        if (elsewhere := self._elsewhere(call)) is not None:
+            return elsewhere
+        email = required_text(call, "email").strip()
+        try:
+            self._limits.count("reset", email.lower(), *_PER_ACCOUNT, call.now.timestamp())
+        except TooMany:
+            return self._page(call, can_send=True, email=email, errors=[TOO_OFTEN])
+        found = await self._db.read(player_by_email, self._keys, email)
+        if found is not None and found.oauth_id is not None:
+            return self._page(call, can_send=True, infos=[FROM_ELSEWHERE])
+        # Everything is done for nobody too, so that the time of the answer tells no more than its text.
+        link = make_link(self._keys, call.now, found or _NOBODY, signs_in_first=False)
+        letter = self._post.write(call.competition, "password_reset", email, call.absolute_url(f"{_PAGE}/{link}"))
+        await self._db.run(owe, call.now, None if found is None else letter)
+        return self._page(call, can_send=True, infos=[SENT])
 
     @routes.get("/reset_password/<link>", ANYONE)
     async def form(self, call: Call, link: str) -> Answer:
@@ -118,6 +145,12 @@ class ResetPages:
             return self._page(call, infos=[FROM_ELSEWHERE])
         return owner
 
+    def _elsewhere(self, call: Call) -> Answer | None:
+        """Lead who must choose a new password to their link, and tell others whom to ask where no mail is sent."""
+        if call.player is not None and call.player.change_password:
+            return redirect(_link_of(self._keys, call, call.player))
+        return None if self._post.possible(call.competition) else self._page(call, errors=[NOT_CONFIGURED])
+
     def _invalid(self, call: Call) -> Answer:
         return self._page(call, errors=[INVALID], another=call.url(_PAGE) if _must_choose(call) else None)
 
@@ -126,4 +159,4 @@ class ResetPages:
         return self._page(call, mode="set", name=owner.name, infos=infos, **context)
 
     def _page(self, call: Call, **context: Any) -> Answer:
-        return self._pages.render(call, "reset_password.html", can_send=False, **context)
+        return self._pages.render(call, "reset_password.html", **{"can_send": False, **context})

@@ -1,0 +1,99 @@
+"""``/confirm``: that an e-mail address is one's own."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ctfd_twisted.accounts.confirmation import confirm_address, confirmed_address, make_confirmation
+from ctfd_twisted.accounts.keys import Keys
+from ctfd_twisted.accounts.rendering import Renderer
+from ctfd_twisted.db.database import Database
+from ctfd_twisted.errors import NotFound
+from ctfd_twisted.http.answers import Answer, redirect
+from ctfd_twisted.http.call import Call
+from ctfd_twisted.http.gates import ANYONE
+from ctfd_twisted.http.routes import Routes
+from ctfd_twisted.mail.post import Post
+from ctfd_twisted.mail.store import SealedLetter, enqueue
+
+NO_MAIL: Final = (
+    "Email verification is enabled but email sending isn't available. Please contact an admin to confirm your account"
+)
+INVALID: Final = "Your confirmation link is invalid, please generate a new one"
+
+
+def verification_letter(post: Post, keys: Keys, call: Call, email: str) -> SealedLetter | None:
+    """Return the letter with the link that confirms *email*; ``None`` where no mail is possible."""
+    url = call.absolute_url(f"/confirm/{make_confirmation(keys, call.now, email)}")
+    return post.write(call.competition, "verification", email, url)
+
+
+class ConfirmPage:
+    """Having a link sent, and following it."""
+
+    routes = Routes()
+
+    def __init__(self, db: Database, pages: Renderer, keys: Keys, post: Post) -> None:
+        self._db = db
+        self._pages = pages
+        self._keys = keys
+        self._post = post
+
+    @routes.get("/confirm", ANYONE)
+    def confirm_page(self, call: Call) -> Answer:
+        """The page that says where the link went, or will go."""
+        if (elsewhere := self._elsewhere(call)) is not None:
+            return elsewhere
+        return self._pages.render(call, "confirm.html", first=call.argument("flow") == "init")
+
+    @routes.post("/confirm", ANYONE, limit=(10, 60))
+    async def send_link(self, call: Call) -> Answer:
+        """Send a new link."""
+        if (elsewhere := self._elsewhere(call)) is not None:
+            return elsewhere
+        email = call.require_player().email or ""
+        letter = verification_letter(self._post, self._keys, call, email)
+        if letter is not None:
+            await self._db.run(enqueue, call.now, letter)
+        return self._pages.render(call, "confirm.html", infos=[f"Confirmation email sent to {email}!"])
+
+    @routes.get("/confirm/<link>", ANYONE)
+    async def follow_link(self, call: Call, link: str) -> Answer:
+        """Follow a link; nobody needs to be signed in."""
+        if (impossible := self._without_mail(call)) is not None:
+            return impossible
+        email = confirmed_address(self._keys, call.now, link)
+        if email is None:
+            return self._invalid(call)
+        letter = None
+        if call.competition.truthy("verify_emails"):
+            letter = self._post.write(call.competition, "successful_registration", email, call.absolute_url("/"))
+        try:
+            news = await self._db.run(confirm_address, call.now, email, letter)
+        except NotFound:
+            return self._invalid(call)
+        if not news:
+            return redirect(call.url("/settings"))
+        return redirect(call.url("/login" if call.player is None else "/challenges"))
+
+    @routes.post("/confirm/<link>", ANYONE, limit=(10, 60))
+    async def send_another_link(self, call: Call, link: str) -> Answer:  # noqa: ARG002 - every parameter of the path
+        """Send a new link from the page of one that did not work."""
+        return await self.send_link(call)
+
+    def _invalid(self, call: Call) -> Answer:
+        return self._pages.render(call, "confirm.html", errors=[INVALID])
+
+    def _elsewhere(self, call: Call) -> Answer | None:
+        if (impossible := self._without_mail(call)) is not None:
+            return impossible
+        if call.player is None:
+            return redirect(call.url("/login"))
+        return redirect(call.url("/settings")) if call.player.verified else None
+
+    def _without_mail(self, call: Call) -> Answer | None:
+        if self._post.possible(call.competition):
+            return None
+        if not call.competition.truthy("verify_emails"):
+            return redirect(call.url("/challenges"))
+        return self._pages.render(call, "confirm.html", errors=[NO_MAIL], can_send=False)
