@@ -17,6 +17,7 @@ import msgspec
 from sqlalchemy import Connection
 
 from ctfd_twisted.challenges import attempt_sql as sql
+from ctfd_twisted.challenges.asking import Account, locked_account, reach_of
 from ctfd_twisted.challenges.judging import Flag, Partial, Trial, Verdict
 from ctfd_twisted.challenges.limits import (
     DEFAULT_PER_MINUTE,
@@ -28,9 +29,9 @@ from ctfd_twisted.challenges.limits import (
     refusal,
     with_tries,
 )
-from ctfd_twisted.challenges.recording import Account, NewAttempt, store, store_solve
+from ctfd_twisted.challenges.recording import NewAttempt, store, store_solve
 from ctfd_twisted.challenges.registry import challenge_types
-from ctfd_twisted.challenges.rules import Gate, Reach, Viewer, anonymize_of, prerequisites_of, reach
+from ctfd_twisted.challenges.rules import Reach
 from ctfd_twisted.competition.rules import Competition
 from ctfd_twisted.errors import Forbidden, Impossible, NotFound
 from ctfd_twisted.interfaces import IChallengeType
@@ -67,9 +68,11 @@ def attempt(conn: Connection, now: datetime, new: NewAttempt) -> Outcome:
         _demand_viewing(competition, now)
     if competition.paused:
         return Outcome("paused", f"{competition.name} is paused", 403)
-    account = _locked_account(conn, competition, new.user_id)
+    account = locked_account(conn, competition, new.user_id)
     challenge, flags = _challenge(conn, new.challenge_id, stays=True)
-    _demand_open(conn, now, account, challenge)
+    reached = reach_of(conn, now, account, challenge)
+    if reached is not Reach.OPEN:
+        raise _CLOSED[reached]
 
     limits = _limits(competition)
     max_attempts = challenge.max_attempts or 0
@@ -131,15 +134,6 @@ def _limits(competition: Competition) -> Limits:
     )
 
 
-def _locked_account(conn: Connection, competition: Competition, user_id: int) -> Account:
-    """The account, whose row nobody else changes or answers for until the end of this transaction."""
-    row = conn.execute(sql.ACCOUNT[competition.teams], {"user": user_id}).first()
-    if row is None or row.banned or row.user_banned:
-        raise Forbidden
-    listed = row.hidden is False and row.banned is False
-    return Account(user_id, row.user_name or "", row.team_id, row.team_name or "", listed)
-
-
 def _challenge(conn: Connection, challenge_id: int, *, stays: bool) -> tuple[Any, tuple[Flag, ...]]:
     rows = conn.execute(sql.CHALLENGE[stays], {"challenge": challenge_id}).all()
     if not rows:
@@ -148,29 +142,6 @@ def _challenge(conn: Connection, challenge_id: int, *, stays: bool) -> tuple[Any
         Flag(row.flag_id, row.flag_type, row.flag_content, row.flag_data) for row in rows if row.flag_id is not None
     )
     return rows[0], flags
-
-
-def _demand_open(conn: Connection, now: datetime, account: Account, challenge: Any) -> None:
-    gate = Gate(
-        challenge.id,
-        challenge.state,
-        challenge.scheduled_at,
-        challenge.module_id,
-        prerequisites_of(challenge.requirements),
-        anonymize_of(challenge.requirements),
-    )
-    teams_mode = account.team_id is not None
-    viewer, existing = Viewer(), frozenset[int]()
-    if gate.module_id is not None:
-        modules = conn.execute(sql.MODULES[teams_mode], {"account": account.id}).scalars()
-        viewer = Viewer(modules=frozenset(modules))
-    if gate.prerequisites:
-        existing = frozenset(conn.execute(sql.EXISTING, {"challenges": sorted(gate.prerequisites)}).scalars())
-        solved = conn.execute(sql.SOLVED[teams_mode], {"account": account.id}).scalars()
-        viewer = msgspec.structs.replace(viewer, solved=frozenset(solved))
-    reached = reach(gate, now, viewer, existing)
-    if reached is not Reach.OPEN:
-        raise _CLOSED[reached]
 
 
 def _tallies(

@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
 from ctfd_twisted.challenges import attempt_sql as sql
+from ctfd_twisted.challenges.asking import Account
 from ctfd_twisted.db.notices import touch
 from ctfd_twisted.interfaces import IChallengeType
 from ctfd_twisted.scoring.values import recompute_values
@@ -25,26 +26,6 @@ class NewAttempt(msgspec.Struct, frozen=True):
     challenge_id: int
     submission: str
     address: str
-
-
-class Account(msgspec.Struct, frozen=True):
-    """Who scores by this attempt; ``team_id`` is ``None`` where single users play."""
-
-    user_id: int
-    user_name: str
-    team_id: int | None
-    team_name: str
-    listed: bool
-
-    @property
-    def id(self) -> int:
-        """What solves and awards name the account by."""
-        return self.user_id if self.team_id is None else self.team_id
-
-    @property
-    def topic(self) -> str:
-        """What is told after a commit that concerns this account alone."""
-        return f"user:{self.user_id}" if self.team_id is None else f"team:{self.team_id}"
 
 
 def _row(now: datetime, account: Account, new: NewAttempt, answer: str, kind: str) -> dict[str, Any]:

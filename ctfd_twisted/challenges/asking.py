@@ -1,0 +1,77 @@
+"""Who asks within a transaction, under the lock of their account, and how near they come to a challenge there.
+
+What an attempt and an unlock have in common: both read what decides after they hold the account's row, so that of any
+number of them that arrive at once each sees what those before it have stored.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from sqlalchemy import Connection
+
+from ctfd_twisted.challenges import attempt_sql as sql
+from ctfd_twisted.challenges.rules import Gate, Reach, Viewer, anonymize_of, prerequisites_of, reach
+from ctfd_twisted.competition.rules import Competition
+from ctfd_twisted.errors import Forbidden
+
+
+class Account(msgspec.Struct, frozen=True):
+    """Who scores by this attempt; ``team_id`` is ``None`` where single users play."""
+
+    user_id: int
+    user_name: str
+    team_id: int | None
+    team_name: str
+    listed: bool
+
+    @property
+    def id(self) -> int:
+        """What solves and awards name the account by."""
+        return self.user_id if self.team_id is None else self.team_id
+
+    @property
+    def topic(self) -> str:
+        """What is told after a commit that concerns this account alone."""
+        return f"user:{self.user_id}" if self.team_id is None else f"team:{self.team_id}"
+
+
+def locked_account(conn: Connection, competition: Competition, user_id: int) -> Account:
+    """The account of a user, whose row nobody else changes or asks for until the end of this transaction.
+
+    Raises ``Forbidden`` for the banned, and where teams play for somebody without a team.
+    """
+    row = conn.execute(sql.ACCOUNT[competition.teams], {"user": user_id}).first()
+    if row is None or row.banned or row.user_banned:
+        raise Forbidden
+    listed = row.hidden is False and row.banned is False
+    return Account(user_id, row.user_name or "", row.team_id, row.team_name or "", listed)
+
+
+def reach_of(conn: Connection, now: datetime, account: Account, challenge: Any) -> Reach:
+    """How near *account* comes to *challenge*, a row of its table; administrators are treated alike."""
+    gate = Gate(
+        challenge.id,
+        challenge.state,
+        challenge.scheduled_at,
+        challenge.module_id,
+        prerequisites_of(challenge.requirements),
+        anonymize_of(challenge.requirements),
+    )
+    teams_mode = account.team_id is not None
+    viewer, existing = Viewer(), frozenset[int]()
+    if gate.module_id is not None:
+        modules = conn.execute(sql.MODULES[teams_mode], {"account": account.id}).scalars()
+        viewer = Viewer(modules=frozenset(modules))
+    if gate.prerequisites:
+        existing = frozenset(conn.execute(sql.EXISTING, {"challenges": sorted(gate.prerequisites)}).scalars())
+        viewer = msgspec.structs.replace(viewer, solved=solved_by(conn, account))
+    return reach(gate, now, viewer, existing)
+
+
+def solved_by(conn: Connection, account: Account) -> frozenset[int]:
+    """The ids of the challenges that *account* has solved."""
+    rows = conn.execute(sql.SOLVED[account.team_id is not None], {"account": account.id})
+    return frozenset(rows.scalars())
