@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from ctfd_twisted.settings import ROLES, MailServer, Settings
 from ctfd_twisted.settings.reading import Configuration
-from ctfd_twisted.settings.table import CONFIG, MAIL, OPTIONS, PRESET_ADMIN
+from ctfd_twisted.settings.table import CONFIG, OPTIONS
 from ctfd_twisted.settings.values import masked_url
 
 #: What CTFd reads from its environment and this platform does not.
@@ -81,7 +81,3 @@ def _mail(server: MailServer | None) -> tuple[str, str]:
     encryption = "TLS" if server.ssl else "STARTTLS" if server.tls else "not encrypted"
     user = f", user {server.username}, password {_MASK}" if server.username else ""
     return f"{server.host}:{server.port}, {encryption}{user}, from {server.from_address}", "environment"
-
-
-#: Every variable that is read, for the tests that hold the documentation to it.
-READ = _OURS | frozenset(MAIL) | frozenset(PRESET_ADMIN)

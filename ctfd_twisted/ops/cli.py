@@ -179,5 +179,6 @@ def _one_line(error: Exception) -> str:
     if isinstance(error, DBAPIError):
         return f"the database says: {' '.join(str(error.orig).split())}"
     if isinstance(error, Invalid):
-        return "; ".join(text for texts in error.errors.values() for text in texts)
+        said = [[texts] if isinstance(texts, str) else texts for texts in error.errors.values()]
+        return "; ".join(text for texts in said for text in texts)
     return str(error)

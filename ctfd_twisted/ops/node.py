@@ -129,6 +129,8 @@ class Node(MultiService):
     def _cannot_listen(self, failure: Failure, description: str) -> None:
         if failure.check(CannotListenError):
             reason = str(getattr(failure.value, "socketError", failure.value))
+        elif failure.check(LookupError):
+            reason = "systemd has passed on no such socket"
         else:
             reason = failure.getErrorMessage()
         self._give_up(f"--listen {description}: cannot listen: {reason}")

@@ -55,6 +55,12 @@ def test_a_port_that_is_taken_is_one_line_and_status_1(tmp_path: Path) -> None:
         assert f"--listen {listener}: cannot listen: " in refusal(tmp_path, "--listen", listener)
 
 
+def test_a_socket_that_systemd_has_not_passed_on_is_one_line_and_status_1(tmp_path: Path) -> None:
+    listener = "systemd:domain=INET:name=web"
+    said = f"--listen {listener}: cannot listen: systemd has passed on no such socket"
+    assert said in refusal(tmp_path, "--listen", listener)
+
+
 def test_a_database_that_does_not_answer_is_one_line_and_status_1(tmp_path: Path) -> None:
     line = refusal(tmp_path, "--listen", "tcp:0", "--database", "postgresql://ctf:geheim@127.0.0.1:1/ctf")
     assert "the database can't be opened" in line
