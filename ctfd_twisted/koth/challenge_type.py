@@ -15,7 +15,7 @@ from ctfd_twisted.interfaces import IChallengeType
 from ctfd_twisted.koth.boards import read_hills
 from ctfd_twisted.koth.pem import check_pair, check_pem
 from ctfd_twisted.koth.settings import HillSettings, read_settings, readout
-from ctfd_twisted.koth.store import read_settings_of, read_token, write_settings
+from ctfd_twisted.koth.store import SETTINGS, read_settings_of, read_token, write_settings
 from ctfd_twisted.koth.views import shown_detail
 
 if TYPE_CHECKING:
@@ -81,6 +81,8 @@ class HillChallenge:
     def update(self, conn: Connection, now: datetime, challenge_id: int, fields: Mapping[str, Any]) -> None:
         """Change the settings that are given; raises ``Invalid`` with a message for every wrong one."""
         present = read_settings_of(conn, [challenge_id]).get(challenge_id)
+        if present is None and fields.keys().isdisjoint(SETTINGS):
+            return  # it has been given this type alone, and is no hill before it has settings
         write_settings(conn, now, challenge_id, checked(fields, present))
 
     def settings(self, conn: Connection, challenge_ids: Sequence[int]) -> dict[int, dict[str, Any]]:

@@ -23,6 +23,7 @@ from ctfd_twisted.koth.protocol import Evidence
 from ctfd_twisted.koth.recording import AlreadyRecorded, Moment, NotTheHolder, Recorded, record_tick
 from ctfd_twisted.koth.rules import FAILURES_TO_TELL, Unasked
 from ctfd_twisted.koth.skipping import record_unasked
+from ctfd_twisted.koth.store import read_directory
 from ctfd_twisted.webhooks.shared_secret import read_shared_secret
 from ctfd_twisted.webhooks.signatures import signature
 
@@ -53,7 +54,7 @@ class Office:
         self.db = db
         self.client = client
         self.holder = holder
-        self.directory: Snapshot[Directory]
+        self.directory: Snapshot[Directory] = Snapshot(db, db.bus, read_directory, {"accounts", "config"})
         self.slots = DeferredSemaphore(POLLS)
         #: Whether the lease is ours as far as we know; set by the poller.
         self.leads: Callable[[], bool] = lambda: False

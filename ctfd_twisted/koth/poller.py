@@ -14,12 +14,10 @@ from twisted.logger import Logger
 
 from ctfd_twisted.db.leases import acquire, release
 from ctfd_twisted.db.notices import concerns
-from ctfd_twisted.db.snapshot import Snapshot
 from ctfd_twisted.koth.keys import ensure_secrets
 from ctfd_twisted.koth.office import TROUBLE, Office
 from ctfd_twisted.koth.plans import Plan, PlannedHill, begin, read_plan, rest
 from ctfd_twisted.koth.recording import LEASE, NotTheHolder
-from ctfd_twisted.koth.store import read_directory
 from ctfd_twisted.koth.watch import INSTANT, Watch
 
 #: Seconds for which the lease is taken, and between two renewals: who finds it expired has looked for it no later than
@@ -45,7 +43,6 @@ class HillPoller(Service):
         self._office = office
         self._clock = office.clock
         self._db = office.db
-        office.directory = Snapshot(self._db, self._db.bus, read_directory, {"accounts", "config"})
         office.leads = self._leads
         office.lost = self._lost
         self._leading = False

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from ctfd_twisted.db.notices import touch
 from ctfd_twisted.testing import result_of
 from ctfd_twisted.testing.builders import a_team, a_user
-from tests.unit.koth.arena import HILL, Arena
+from tests.unit.koth.arena import HILL, SETTINGS, Arena
 
 # Settings
 
@@ -49,6 +49,16 @@ def test_wrong_settings_name_each_field_and_store_nothing(arena: Arena) -> None:
 def test_a_change_of_the_reward_is_a_change_of_the_value(arena: Arena) -> None:
     assert arena.admin.patch(f"/api/v1/challenges/{arena.hill}", {"reward": 25}).data["value"] == 25
     assert arena.admin.patch(f"/api/v1/challenges/{arena.hill}", {"value": 7}).data["value"] == 25
+
+
+def test_another_challenge_becomes_a_hill_with_its_settings(arena: Arena) -> None:
+    other = arena.admin.post("/api/v1/challenges", {"name": "Other", "category": "misc", "value": 5}).data["id"]
+    assert arena.admin.patch(f"/api/v1/challenges/{other}", {"type": "koth"}).data["type"] == "koth"
+    assert [hill["challenge_id"] for hill in arena.get()] == [arena.hill]
+    assert arena.admin.patch(f"/api/v1/challenges/{other}", {"name": "Still other"}).status == 200
+    assert arena.admin.patch(f"/api/v1/challenges/{other}", {"url": "http://hill/status"}).status == 400
+    assert arena.admin.patch(f"/api/v1/challenges/{other}", SETTINGS).data["value"] == 10
+    assert [hill["challenge_id"] for hill in arena.get()] == [arena.hill, other]
 
 
 def test_a_hill_takes_no_flag(arena: Arena) -> None:
