@@ -24,8 +24,7 @@ class Renderer(Protocol):
 
 def text_of(call: Call, key: str) -> str:
     """Return a field of the form, trimmed; empty where it was not sent."""
-    # No database stores a NUL in a text, and no person types one.
-    return (call.form(key) or "").replace("\x00", "").strip()
+    return (call.form(key) or "").strip()
 
 
 def required_text(call: Call, key: str) -> str:
@@ -33,18 +32,18 @@ def required_text(call: Call, key: str) -> str:
     value = call.form(key)
     if value is None:
         raise Invalid({key: ["Missing data for required field."]})
-    return value.replace("\x00", "")
+    return value
 
 
 def answers_of(call: Call) -> dict[int, str]:
     """Return the form's answers to custom fields (``fields[<id>]``), by field."""
     found = ((_FIELD.fullmatch(key), value) for key, value in call.form_values().items())
-    return {int(match[1]): value.replace("\x00", "") for match, value in found if match is not None}
+    return {int(match[1]): value for match, value in found if match is not None}
 
 
 def entrance_of(call: Call, keys: Keys, password_hash: str | None) -> Entrance:
     """Return a fresh session for the caller, whose stored password hash is *password_hash*."""
-    agent = (call.request.getHeader(b"user-agent") or b"").decode("utf-8", "replace").replace("\x00", "")
+    agent = (call.request.getHeader(b"user-agent") or b"").decode("utf-8", "replace")
     return Entrance(new_session_sid(), keys.password_mac(password_hash), call.address, agent, call.sid)
 
 

@@ -52,9 +52,21 @@ def json_value(raw: bytes) -> Any:
     if not raw.strip():
         raise Malformed("Failed to decode JSON object: Expecting value: line 1 column 1 (char 0)")
     try:
-        return _loads(raw)
+        value = _loads(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Malformed(f"Failed to decode JSON object: {error}") from None
+    # PostgreSQL stores no such character, and it can only come written out like this.
+    if b"\\u0000" in raw and _holds_nul(value):
+        raise Invalid({"": ["Text must not hold the character U+0000"]})
+    return value
+
+
+def _holds_nul(value: object) -> bool:
+    if isinstance(value, str):
+        return "\0" in value
+    if isinstance(value, dict):
+        return any(map(_holds_nul, value)) or any(map(_holds_nul, value.values()))
+    return isinstance(value, list) and any(map(_holds_nul, value))
 
 
 def _name_of(value: object) -> str:

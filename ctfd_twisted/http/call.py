@@ -188,7 +188,7 @@ class Call:
             pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True, max_num_fields=1000) if query else ()
             self._arguments = {}
             for name, value in pairs:
-                self._arguments.setdefault(name, value)
+                self._arguments.setdefault(name, value.replace("\0", ""))
         return self._arguments
 
     def argument(self, name: str, default: str | None = None) -> str | None:
@@ -212,7 +212,7 @@ class Call:
             # twisted.web merges the query before the form: a value that stands only in the query is no field.
             count = len(values) - (1 if key in in_query else 0)
             if count > 0:
-                fields[key] = values[-1].decode("utf-8", "replace")
+                fields[key] = values[-1].decode("utf-8", "replace").replace("\0", "")
         return fields
 
 

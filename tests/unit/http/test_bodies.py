@@ -34,6 +34,13 @@ def errors_of(raw: dict[str, object]) -> dict[str, list[str] | str]:
     return caught.value.errors
 
 
+def test_text_with_a_nul_is_refused_wherever_it_stands() -> None:
+    for raw in (rb'{"a": "\u0000"}', rb'{"a": [{"b": "x\u0000"}]}', rb'{"\u0000": 1}'):
+        with pytest.raises(Invalid):
+            json_object(raw)
+    assert json_object(rb'{"a": "\\u0000"}') == {"a": "\\u0000"}
+
+
 def test_every_wrong_field_is_named_at_once() -> None:
     assert errors_of({"count": "x", "active": "maybe", "tags": 3}) == {
         "name": ["Missing data for required field."],
