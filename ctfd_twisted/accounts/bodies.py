@@ -16,6 +16,11 @@ Text = Annotated[str, Meta(max_length=rules.TEXT_LENGTH)]
 Code = Annotated[str, Meta(max_length=32)]
 
 
+# Ids are 32-bit integers.
+_LARGEST = 2**31
+_DIGITS = 10
+
+
 class FieldValue(msgspec.Struct, frozen=True):
     """The answer to one custom field."""
 
@@ -106,9 +111,9 @@ def field_values(body: AccountBody) -> tuple[FieldValue, ...]:
     values = []
     for element in body.fields or ():
         field_id = element.get("field_id") if isinstance(element, dict) else None
-        if isinstance(field_id, str) and field_id.isascii() and field_id.isdigit():
+        if isinstance(field_id, str) and field_id.isascii() and field_id.isdigit() and len(field_id) <= _DIGITS:
             field_id = int(field_id)
-        if not isinstance(field_id, int) or isinstance(field_id, bool):
+        if not isinstance(field_id, int) or isinstance(field_id, bool) or abs(field_id) >= _LARGEST:
             raise Invalid(fields=["Each field must be an object with a field_id and a value"])
         values.append(FieldValue(field_id, element.get("value")))
     return tuple(values)

@@ -19,6 +19,8 @@ R = TypeVar("R")
 
 #: Rows on one page of users or teams.
 PAGE_SIZE = 50
+# Ids have 32 bits, so one of ten digits may be too large for PostgreSQL.
+_ID_DIGITS = 9
 
 _USER = tuple(column for column in users.c if column.name != "password")
 _TEAM = tuple(column for column in teams.c if column.name != "password")
@@ -149,4 +151,5 @@ def _conditions(table: Table, wanted: AccountFilter) -> Sequence[ColumnElement[b
 
 def _in_bracket(table: Table, bracket: str) -> ColumnElement[bool]:
     # CTFd answers 500 here; an id is the sensible reading, and what is no id names no bracket.
-    return table.c.bracket_id == int(bracket) if bracket.isascii() and bracket.isdigit() else false()
+    known = bracket.isascii() and bracket.isdigit() and len(bracket) <= _ID_DIGITS
+    return table.c.bracket_id == int(bracket) if known else false()

@@ -36,6 +36,9 @@ _FALSE: Final = frozenset({"f", "F", "false", "False", "FALSE", "0"})
 _QUERY_TRUE: Final = frozenset({"1", "true", "t", "yes", "y", "on"})
 _QUERY_FALSE: Final = frozenset({"0", "false", "f", "no", "n", "off"})
 
+#: What an INTEGER column of PostgreSQL holds: no id and no number of CTFd's lies outside.
+INTEGERS: Final = range(-(2**31), 2**31)
+
 _loads = msgspec.json.Decoder().decode
 
 
@@ -99,8 +102,11 @@ def _field_value(value: object, field: FieldInfo) -> object:
         if type(None) in kinds or Any in kinds:
             return None
         raise ValueError(NOT_NULL)
+    coerced = _coerced(value, kinds)
+    if int in kinds and type(coerced) is int and coerced not in INTEGERS:
+        raise ValueError(_KINDS[int])
     try:
-        return msgspec.convert(_coerced(value, kinds), field.type, strict=True)
+        return msgspec.convert(coerced, field.type, strict=True)
     except msgspec.ValidationError as error:
         raise ValueError(_message(value, kinds, error)) from None
 
@@ -179,9 +185,12 @@ def _query_value(text: str, annotation: Any) -> object:
         raise ValueError("value could not be parsed to a boolean")
     if int in kinds:
         try:
-            return int(text.strip())
+            number = int(text.strip())
         except ValueError:
-            raise ValueError("value is not a valid integer") from None
+            number = INTEGERS.stop
+        if number not in INTEGERS:
+            raise ValueError("value is not a valid integer")
+        return number
     return text
 
 

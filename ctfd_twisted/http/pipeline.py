@@ -19,9 +19,10 @@ from twisted.web.server import Request
 
 from ctfd_twisted.competition.rules import Competition
 from ctfd_twisted.db.snapshot import Snapshot
-from ctfd_twisted.errors import DomainError, Forbidden, Malformed, Unauthorized
+from ctfd_twisted.errors import DomainError, Forbidden, Malformed, NotFound, Unauthorized
 from ctfd_twisted.http.address import Network, client_address, is_trusted
 from ctfd_twisted.http.answers import Answer, RedirectTo, json_answer, redirect
+from ctfd_twisted.http.bodies import INTEGERS
 from ctfd_twisted.http.call import Call, Front
 from ctfd_twisted.http.callers import MISS, STALE, Callers, Tracker
 from ctfd_twisted.http.cookies import COOKIE
@@ -163,6 +164,8 @@ class Pipeline:
         if route.limit is not None:
             requests, seconds = route.limit
             self._limits.count(f"{route.method} {route.path}", call.address, requests, seconds, call.now.timestamp())
+        if any(isinstance(value, int) and value not in INTEGERS for value in parameters.values()):
+            raise NotFound  # no database has such an id, and some would rather fail than say so
         answer = handler(call, **parameters)
         return await answer if isawaitable(answer) else answer
 

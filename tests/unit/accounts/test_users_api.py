@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -382,6 +383,17 @@ def test_hiding_somebody_moves_the_values_of_what_they_solved(platform: MemoryPl
     assert value() == 484
     admin.delete(f"/api/v1/users/{ids[0]}", {})
     assert value() == 496
+
+
+@pytest.mark.parametrize("number", [2**31, 2**63, 2**70])
+def test_a_number_that_no_database_holds_names_nobody(admin: Client, number: int) -> None:
+    for method in ("GET", "PATCH", "DELETE"):
+        assert admin.request(method, f"/api/v1/users/{number}", json={}).status == 404
+    assert admin.get(f"/api/v1/tokens/{number}").status == 404
+    assert admin.get(f"/api/v1/users?bracket={number}").data == []
+    for wrong in ({"bracket_id": number}, {"fields": [{"field_id": number, "value": 1}]}):
+        raw = json.dumps({**BOB, **wrong}).encode()
+        assert admin.request("POST", "/api/v1/users", data=raw, content_type="application/json").status == 400
 
 
 def test_a_malformed_body_changes_nothing(platform: MemoryPlatform, admin: Client) -> None:

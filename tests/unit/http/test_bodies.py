@@ -34,6 +34,20 @@ def errors_of(raw: dict[str, object]) -> dict[str, list[str] | str]:
     return caught.value.errors
 
 
+def test_integers_beyond_the_databases_are_none() -> None:
+    class Body(Struct):
+        number: int | None = None
+
+    assert read_struct({"number": 2**31 - 1}, Body).number == read_query({"number": "2147483647"}, Body).number
+    for wrong in (2**31, -(2**31) - 1, "9" * 5000, 1e300):
+        with pytest.raises(Invalid) as raised:
+            read_struct({"number": wrong}, Body)
+        assert raised.value.errors == {"number": ["Not a valid integer."]}
+        with pytest.raises(Invalid) as raised:
+            read_query({"number": str(wrong)}, Body)
+        assert raised.value.errors == {"number": "value is not a valid integer"}
+
+
 def test_text_with_a_nul_is_refused_wherever_it_stands() -> None:
     for raw in (rb'{"a": "\u0000"}', rb'{"a": [{"b": "x\u0000"}]}', rb'{"\u0000": 1}'):
         with pytest.raises(Invalid):
