@@ -43,7 +43,7 @@ def answers_of(call: Call) -> dict[int, str]:
 
 def entrance_of(call: Call, keys: Keys, password_hash: str | None) -> Entrance:
     """Return a fresh session for the caller, whose stored password hash is *password_hash*."""
-    agent = (call.request.getHeader(b"user-agent") or b"").decode("utf-8", "replace")
+    agent = (call.request.getHeader(b"user-agent") or b"").decode("utf-8", "replace").replace("\0", "")
     return Entrance(new_session_sid(), keys.password_mac(password_hash), call.address, agent, call.sid)
 
 
