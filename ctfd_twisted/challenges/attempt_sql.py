@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sqlalchemy import Select, bindparam, func, insert, literal, or_, select, text
+from sqlalchemy import Select, bindparam, delete, func, insert, literal, or_, select, text
 
 from ctfd_twisted.accounts.tables import audience_members, teams, users
 from ctfd_twisted.challenges.tables import challenges, flags, module_audience_access
@@ -16,8 +16,8 @@ from ctfd_twisted.scoring.rules import LONG_AGO
 from ctfd_twisted.scoring.tables import solves, submissions
 
 __all__ = [
-    "ACCOUNT", "CHALLENGE", "EXISTING", "LONG_AGO", "MEMBERS", "MODULES", "PARTIALS", "RECORD", "RECORD_SOLVE",
-    "SETTINGS", "SOLVE", "SOLVED", "TALLIES",
+    "ACCOUNT", "CHALLENGE", "EXISTING", "FORGET", "LONG_AGO", "MEMBERS", "MODULES", "PARTIALS", "RECORD",
+    "RECORD_SOLVE", "SETTINGS", "SOLVE", "SOLVED", "TALLIES",
 ]  # fmt: skip
 
 # The oldest row of a key counts, as everywhere, so it is read last.
@@ -84,7 +84,12 @@ MEMBERS: Final = select(users.c.id).where(users.c.team_id == bindparam("team"))
 
 RECORD: Final = insert(submissions).inline()
 RECORD_SOLVE: Final = insert(submissions).returning(submissions.c.id)
-SOLVE: Final = insert(solves)
+# Both dialects read it alike, which SQLAlchemy has no common words for.
+SOLVE: Final = text(
+    "INSERT INTO solves (id, challenge_id, user_id, team_id) VALUES (:id, :challenge_id, :user_id, :team_id)"
+    " ON CONFLICT DO NOTHING"
+)
+FORGET: Final = delete(submissions).where(submissions.c.id == bindparam("id"))
 
 
 def _solved(*, teams_mode: bool) -> Select[Any]:

@@ -7,13 +7,12 @@ from typing import Any
 
 import msgspec
 from sqlalchemy import Connection
-from sqlalchemy.exc import IntegrityError
 
 from ctfd_twisted.challenges import attempt_sql as sql
 from ctfd_twisted.challenges.asking import Account
 from ctfd_twisted.db.notices import touch
 from ctfd_twisted.interfaces import IChallengeType
-from ctfd_twisted.scoring.values import recompute_values
+from ctfd_twisted.scoring.values import recompute_value
 from ctfd_twisted.webhooks.events import Named, SolveCreated, Solved, moment
 from ctfd_twisted.webhooks.store import emit_solve
 
@@ -57,20 +56,15 @@ def store_solve(
     answer: str,
 ) -> bool:
     """Store a solve and what follows from it; False, with nothing stored, where the database has one already."""
-    savepoint = conn.begin_nested()
-    try:
-        row = _row(now, account, new, answer, "correct")
-        solve_id = conn.execute(sql.RECORD_SOLVE, row).scalar_one()
-        conn.execute(
-            sql.SOLVE,
-            {"id": solve_id, "challenge_id": challenge.id, "user_id": account.user_id, "team_id": account.team_id},
-        )
-    except IntegrityError:
-        savepoint.rollback()
+    solve_id = conn.execute(sql.RECORD_SOLVE, _row(now, account, new, answer, "correct")).scalar_one()
+    facts = {"id": solve_id, "challenge_id": challenge.id, "user_id": account.user_id, "team_id": account.team_id}
+    # A conflict is rarer than a savepoint is dear: whoever is locked here was asked before whether it is solved.
+    if not conn.execute(sql.SOLVE, facts).rowcount:
+        conn.execute(sql.FORGET, {"id": solve_id})
         return False
-    savepoint.commit()
     touch(conn, "challenges", "standings", account.topic)
-    value = _value_now(conn, kind, challenge)
+    teams_mode = account.team_id is not None
+    value = _value_now(conn, kind, challenge, teams_mode=teams_mode)
     solve = SolveCreated(
         id=solve_id,
         challenge_id=challenge.id,
@@ -79,13 +73,13 @@ def store_solve(
         user=Named(account.user_id, account.user_name),
         date=moment(now),
     )
-    emit_solve(conn, now, solve, listed=account.listed, teams_mode=account.team_id is not None)
+    emit_solve(conn, now, solve, listed=account.listed, teams_mode=teams_mode)
     return True
 
 
-def _value_now(conn: Connection, kind: IChallengeType, challenge: Any) -> int | None:
+def _value_now(conn: Connection, kind: IChallengeType, challenge: Any, *, teams_mode: bool) -> int | None:
     """The challenge's value with the new solve, stored where it follows the solves."""
     settings = kind.settings(conn, (challenge.id,)).get(challenge.id)
     if settings is None or kind.value_after(settings, 0) is None:
         return challenge.value  # type: ignore[no-any-return]
-    return recompute_values(conn, (challenge.id,)).get(challenge.id)
+    return recompute_value(conn, kind, settings, challenge.id, teams_mode=teams_mode)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, bindparam, func, select, update
 
 from ctfd_twisted.challenges.registry import challenge_types
 from ctfd_twisted.challenges.tables import challenges
@@ -24,6 +24,21 @@ from ctfd_twisted.scoring.tables import solves, submissions
 
 #: Challenges whose value follows the solves, by id: of which kind they are, and that kind's settings.
 Worth = dict[int, tuple[IChallengeType, Mapping[str, Any]]]
+
+# Built once for the transaction that runs most often. The challenge is locked before its solves are counted, so that
+# another's solve is either counted here, or waits for this commit and counts for itself.
+_LOCKED: Final = (
+    select(challenges.c.value).where(challenges.c.id == bindparam("challenge")).with_for_update(key_share=True)
+)
+_COUNTED: Final = {
+    teams_mode: select(func.count())
+    .select_from(solves)
+    .join(kind.table, kind.table.c.id == kind.of(solves))
+    .where(kind.listed, solves.c.challenge_id == bindparam("challenge"))
+    for teams_mode in (False, True)
+    for kind in (account_kind(teams_mode=teams_mode),)
+}
+_REVALUE: Final = update(challenges).where(challenges.c.id == bindparam("challenge")).values(value=bindparam("worth"))
 
 _MODE = select(config.c.value).where(config.c.key == "user_mode").order_by(config.c.id).limit(1)
 
@@ -52,6 +67,18 @@ def recompute_values(conn: Connection, challenge_ids: Iterable[int] | None = Non
         if value != row.value:
             conn.execute(update(challenges).where(challenges.c.id == row.id).values(value=value))
     return values
+
+
+def recompute_value(
+    conn: Connection, kind: IChallengeType, settings: Mapping[str, Any], challenge_id: int, *, teams_mode: bool
+) -> int | None:
+    """The same as ``recompute_values`` for one challenge whose kind and settings are known, after a solve of it."""
+    stored = conn.execute(_LOCKED, {"challenge": challenge_id}).scalar()
+    solved = conn.execute(_COUNTED[teams_mode], {"challenge": challenge_id}).scalar_one()
+    value = kind.value_after(settings, solved)
+    if value is not None and value != stored:
+        conn.execute(_REVALUE, {"challenge": challenge_id, "worth": value})
+    return value
 
 
 def frozen_values(conn: Connection, competition: Competition) -> dict[int, int]:
