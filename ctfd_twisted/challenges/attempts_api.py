@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from ctfd_twisted.challenges.attempts import Outcome, attempt, preview
+from ctfd_twisted.challenges.ids import sent_id
 from ctfd_twisted.challenges.recording import NewAttempt
 from ctfd_twisted.db.database import Database
-from ctfd_twisted.errors import Invalid, Malformed, NotFound
+from ctfd_twisted.errors import Invalid, Malformed
 from ctfd_twisted.http.answers import Answer, json_answer
 from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.gates import CHALLENGES_VISIBLE, DURING_EVENT, VERIFIED
@@ -35,7 +36,7 @@ class AttemptsApi:
         if player is None:
             return _SIGN_IN
         body = call.body_object()
-        challenge_id = _number(body.get("challenge_id"))
+        challenge_id = sent_id(body.get("challenge_id"))
         submission = body.get("submission")
         if not isinstance(submission, str):
             raise Malformed("submission: expected a string")
@@ -50,12 +51,3 @@ class AttemptsApi:
 def _told(outcome: Outcome) -> Answer:
     data = {"status": outcome.status, "message": outcome.message}
     return json_answer({"success": True, "data": data}, outcome.http_status)
-
-
-def _number(value: object) -> int:
-    """The id of a challenge as a client sends it: a number, or digits. What is neither is no challenge."""
-    if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit():
-        value = int(value)
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 < value < 2**31:
-        raise NotFound
-    return value

@@ -6,7 +6,9 @@ from ctfd_twisted.challenges.admin_api import ChallengesAdminApi, RemoveFiles
 from ctfd_twisted.challenges.api import ChallengesApi, RenderView, Sign
 from ctfd_twisted.challenges.attempts_api import AttemptsApi
 from ctfd_twisted.challenges.flags_api import FlagsApi
+from ctfd_twisted.challenges.hints_api import HintsApi
 from ctfd_twisted.challenges.reader import ChallengeReader
+from ctfd_twisted.challenges.unlocks_api import UnlocksApi
 from ctfd_twisted.db.database import Database
 from ctfd_twisted.http.site import HasRoutes
 
@@ -14,7 +16,7 @@ from ctfd_twisted.http.site import HasRoutes
 def challenge_handlers(
     db: Database, reader: ChallengeReader, *, sign: Sign, render_view: RenderView, remove_files: RemoveFiles
 ) -> list[HasRoutes]:
-    """Every class of routes about challenges, flags and attempts.
+    """Every class of routes about challenges and what hangs on them.
 
     *reader* is shared with whoever else shows something of a challenge. *sign* is ``Keys.sign``.
     """
@@ -23,4 +25,6 @@ def challenge_handlers(
         ChallengesAdminApi(db, remove_files),
         AttemptsApi(db),
         FlagsApi(db),
+        HintsApi(db, reader),
+        UnlocksApi(db),
     ]

@@ -9,7 +9,7 @@ from typing import Any, Final
 from sqlalchemy import Connection
 
 from ctfd_twisted.accounts.tables import teams, users
-from ctfd_twisted.challenges.tables import challenges, dynamic_challenge, flags
+from ctfd_twisted.challenges.tables import challenges, dynamic_challenge, flags, hints
 from ctfd_twisted.db.writes import insert_row
 from ctfd_twisted.scoring.tables import awards, solves, submissions
 
@@ -76,6 +76,12 @@ def a_flag(conn: Connection, challenge_id: int, content: str = "flag{right}", **
     return insert_row(
         conn, flags, {"challenge_id": challenge_id, "type": "static", "content": content, "data": "", **columns}
     )
+
+
+def a_hint(conn: Connection, challenge_id: int, **columns: Any) -> int:
+    """A free hint; its id."""
+    values = {"challenge_id": challenge_id, "type": "standard", "content": "Look closer.", "cost": 0}
+    return insert_row(conn, hints, {**values, **columns})
 
 
 def a_submission(conn: Connection, challenge_id: int, user_id: int, **columns: Any) -> int:

@@ -12,7 +12,7 @@ import msgspec
 
 from ctfd_twisted.db.database import Database
 from ctfd_twisted.db.snapshot import Snapshot
-from ctfd_twisted.errors import Forbidden, Invalid
+from ctfd_twisted.errors import Forbidden, Invalid, Refused
 from ctfd_twisted.http.answers import Answer, RedirectTo
 from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.errors import error_text
@@ -32,10 +32,11 @@ _LOCKED: Final = "This challenge opens when others are solved."
 
 
 class Result(msgspec.Struct, frozen=True):
-    """What became of an answer or an unlock, as the player is told."""
+    """What became of an answer, as the player is told; of an unlock only the refusal is told, else the hint opens."""
 
     status: str
     message: str
+    hint: int | None = None
 
 
 class ChallengePages:
@@ -86,10 +87,11 @@ class ChallengePages:
         path = "/api/v1/unlocks" if call.form("target") else "/api/v1/challenges/attempt"
         try:
             data = await self._answers.data(call, "POST", path)
-        except Invalid as refused:
+        except (Invalid, Refused) as refused:
             return Result("incorrect", error_text(refused))
-        # An unlock answers with the unlocked thing, which the opened challenge then shows.
-        return Result(data["status"], data.get("message", "")) if "status" in data else Result("", "")
+        if "status" in data:
+            return Result(data["status"], data.get("message", ""))
+        return Result("unlocked", "", data["target"])
 
     async def _open(self, call: Call) -> tuple[Opened | None, list[str]]:
         asked = call.argument("open")
@@ -110,6 +112,7 @@ class ChallengePages:
         context: dict[str, Any] = {
             "opened": opened,
             "result": result if result is not None and result.message else None,
+            "unlocked": None if result is None else result.hint,
             "now": int(call.now.timestamp()),
         }
         if opened is not None and call.request.getHeader(b"hx-request"):
@@ -135,7 +138,8 @@ def view_renderer(pages: Pages) -> Callable[[Call, Mapping[str, Any]], str]:
 
     def render(call: Call, shown: Mapping[str, Any]) -> str:
         opened = opened_challenge(shown, call.competition)
-        return pages.part(call, "parts/challenge.html", opened=opened, result=None, now=int(call.now.timestamp()))
+        context = {"opened": opened, "result": None, "unlocked": None, "now": int(call.now.timestamp())}
+        return pages.part(call, "parts/challenge.html", **context)
 
     return render
 

@@ -109,12 +109,14 @@ def a_token(screen: Screen, description: str) -> str:
 
 
 def some_challenges(admin: Person) -> None:
-    """Two challenges in two categories. Their text tries what htmx would act on, if it looked there."""
+    """Two challenges in two categories, each with a hint. Their text tries what htmx would act on, if it looked."""
     trap = '<i hx-get="/nowhere" hx-trigger="load"></i><i data-hx-get="/nowhere" data-hx-trigger="load"></i>'
     for name, category, flag in (("Baby RSA", "crypto", "flag{rsa}"), ("Cookie jar", "web", "flag{jar}")):
         body = {"name": name, "category": category, "value": 100, "type": "standard", "state": "visible"}
         challenge = admin.call("POST", "/challenges", {**body, "description": f"Find **{category}** {trap}"})
         admin.call("POST", "/flags", {"challenge_id": challenge["id"], "type": "static", "content": flag})
+        hint = {"challenge_id": challenge["id"], "title": "A nudge", "content": f"Look *closer* {trap}", "cost": 30}
+        admin.call("POST", "/hints", hint)
 
 
 def test_a_competition_by_hand(browser: Browser, platform: PlatformProcess) -> None:
@@ -141,15 +143,24 @@ def test_a_competition_by_hand(browser: Browser, platform: PlatformProcess) -> N
     window.get_by_role("button", name="Submit").click()
     expect(window.get_by_role("alert")).to_have_text("Incorrect")
     expect(window.get_by_label("Flag")).to_be_focused()
+    hint = window.get_by_role("button", name="Unlock for 30 points")
+    window.get_by_text("A nudge").click()
+    hint.click()
+    expect(window.get_by_role("alert")).to_have_text("You do not have enough points to unlock this hint")
     window.get_by_label("Flag").fill("flag{rsa}")
     page.keyboard.press("Enter")
     expect(window.get_by_role("alert")).to_have_text("Correct")
+    window.get_by_text("A nudge").click()
+    hint.click()
+    expect(window.get_by_text("Look closer")).to_be_visible()
+    expect(window.get_by_text("A nudge")).to_be_focused()
+    expect(hint).to_be_hidden()
     page.keyboard.press("Escape")
     expect(window).to_be_hidden()
     expect(page.get_by_role("link", name="Solved. Baby RSA")).to_be_focused()
 
     page.get_by_role("link", name="Scoreboard").click()
-    expect(page.get_by_role("row", name=re.compile("1 alice you 100"))).to_be_visible()
+    expect(page.get_by_role("row", name=re.compile("1 alice you 70"))).to_be_visible()
 
     page.goto("/challenges#Cookie%20jar-2")
     expect(window.get_by_role("heading", name="Cookie jar")).to_be_visible()
@@ -204,10 +215,13 @@ def test_playing_needs_no_javascript(browser: Browser, platform: PlatformProcess
     page.get_by_label("Flag").fill("flag{jar}")
     page.get_by_role("button", name="Submit").click()
     expect(page.get_by_role("alert")).to_have_text("Correct")
+    page.get_by_text("A nudge").click()
+    page.get_by_role("button", name="Unlock for 30 points").click()
+    expect(page.get_by_text("Look closer")).to_be_visible()
     page.get_by_role("link", name="Close").click()
     expect(page.get_by_role("link", name="Solved. Cookie jar")).to_be_visible()
     page.get_by_role("link", name="Scoreboard").click()
-    expect(page.get_by_role("row", name=re.compile("Segfault Sailors your team 100"))).to_be_visible()
+    expect(page.get_by_role("row", name=re.compile("Segfault Sailors your team 70"))).to_be_visible()
     page.get_by_role("link", name="Segfault Sailors").click()
     expect(page.get_by_role("row", name=re.compile("Cookie jar"))).to_be_visible()
     bob.page.goto("/logout")

@@ -12,7 +12,7 @@ from ctfd_twisted.db.notices import EVERYTHING, touch
 from ctfd_twisted.db.writes import insert_row
 from ctfd_twisted.koth.tables import hills
 from ctfd_twisted.testing import Client, MemoryPlatform, Reply
-from ctfd_twisted.testing.builders import a_challenge, a_flag, a_solve, a_team, a_user
+from ctfd_twisted.testing.builders import a_challenge, a_flag, a_hint, a_solve, a_team, a_user
 
 
 def a_task(platform: MemoryPlatform, **columns: object) -> int:
@@ -206,6 +206,35 @@ def test_hints_show_what_they_cost_until_they_are_unlocked(platform: MemoryPlatf
     assert "<em>here</em>" not in text
     platform.configure(end=str(int(platform.now.timestamp()) - 60), view_after_ctf=True)
     assert "<em>here</em>" in alice.get(f"/challenges?open={number}").text
+
+
+def unlock(client: Client, challenge_id: int, hint: int) -> Reply:
+    """Press the button of a hint, as a browser without JavaScript."""
+    data = {"nonce": client.nonce, "type": "hints", "target": str(hint)}
+    return client.request("POST", f"/challenges?open={challenge_id}", data=data)
+
+
+def test_a_hint_opens_by_its_button(platform: MemoryPlatform) -> None:
+    number = a_task(platform)
+
+    def some(conn: Connection) -> tuple[int, int]:
+        first = a_hint(conn, number, content="*here*", cost=10)
+        second = a_hint(conn, number, requirements={"prerequisites": [first]})
+        touch(conn, EVERYTHING)
+        return first, second
+
+    first, second = platform.run(some)
+    alice = a_browser(platform, "alice")
+    assert alerts(unlock(alice, number, first)) == ["You do not have enough points to unlock this hint"]
+    assert alerts(unlock(alice, number, second)) == ["You must unlock other hints before accessing this hint"]
+    submit(alice, number, "flag{right}")
+    page = unlock(alice, number, first)
+    assert page.status == 200
+    assert "<em>here</em>" in page.text
+    assert "You do not have" not in page.text
+    assert alerts(unlock(alice, number, first)) == ["You&#39;ve already unlocked this target"]
+    assert "Look closer." in unlock(alice, number, second).text
+    assert unlock(alice, number, 999).status == 404
 
 
 def test_a_locked_challenge_says_so(platform: MemoryPlatform) -> None:

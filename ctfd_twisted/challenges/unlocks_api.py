@@ -1,0 +1,67 @@
+"""``/api/v1/unlocks``."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+from sqlalchemy import Connection, select
+
+from ctfd_twisted.challenges.ids import sent_id
+from ctfd_twisted.challenges.unlocking import NewUnlock, unlock_hint, unlock_solution
+from ctfd_twisted.db.columns import matching
+from ctfd_twisted.db.database import Database
+from ctfd_twisted.errors import Invalid, Malformed
+from ctfd_twisted.http.answers import Answer, ok
+from ctfd_twisted.http.call import Call
+from ctfd_twisted.http.dates import iso
+from ctfd_twisted.http.gates import ADMIN, AUTHED, DURING_EVENT, VERIFIED
+from ctfd_twisted.http.routes import Routes
+from ctfd_twisted.scoring.tables import unlocks
+
+_BY_TYPE: Final = {"hints": unlock_hint, "solutions": unlock_solution}
+
+
+class UnlockFilter(msgspec.Struct, frozen=True):
+    """Which unlocks are asked for."""
+
+    user_id: int | UnsetType = UNSET
+    team_id: int | UnsetType = UNSET
+    target: int | UnsetType = UNSET
+    type: str | UnsetType = UNSET
+    q: str | UnsetType = UNSET
+    field: Literal["target", "type"] | UnsetType = UNSET
+
+
+class UnlocksApi:
+    """What players have unlocked."""
+
+    routes = Routes()
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    @routes.get("/api/v1/unlocks", ADMIN)
+    async def list_unlocks(self, call: Call) -> Answer:
+        """All unlocks, or those that the query describes."""
+        return ok(await self._db.read(list_unlocks, call.query(UnlockFilter)))
+
+    @routes.post("/api/v1/unlocks", DURING_EVENT, VERIFIED, AUTHED)
+    async def unlock(self, call: Call) -> Answer:
+        """Unlock a hint or a solution for the caller's account."""
+        player, body = call.require_player(), call.body_object()
+        missing = [name for name in ("type", "target") if name not in body]
+        if missing:
+            raise Malformed(f"{missing[0]}: missing")
+        do_it = _BY_TYPE.get(body["type"]) if isinstance(body["type"], str) else None
+        if do_it is None:
+            raise Invalid(type="Unknown target type")
+        new = NewUnlock(player.id, player.is_admin, sent_id(body["target"]))
+        return ok(await self._db.run(do_it, call.now, new))
+
+
+def list_unlocks(conn: Connection, wanted: UnlockFilter) -> list[dict[str, Any]]:
+    """All unlocks that *wanted* describes, by id."""
+    rows = conn.execute(matching(select(unlocks), unlocks, wanted).order_by(unlocks.c.id))
+    return [{**row._asdict(), "date": iso(row.date)} for row in rows]
