@@ -92,9 +92,6 @@ def _checked(name: str, value: Any) -> Any:
             return _requirements(value)
         case _ if isinstance(value, int) and value not in _INTEGERS:
             raise ValueError("Not a valid integer.")
-        case _ if isinstance(value, str) and "\x00" in value:
-            # PostgreSQL has no text with a NUL in it.
-            raise ValueError("Not a valid string.")
     return value
 
 

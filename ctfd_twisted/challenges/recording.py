@@ -33,8 +33,7 @@ def _row(now: datetime, account: Account, new: NewAttempt, answer: str, kind: st
         "user_id": account.user_id,
         "team_id": account.team_id,
         "ip": new.address,
-        # PostgreSQL has no text with a NUL in it.
-        "provided": answer.replace("\x00", "\N{REPLACEMENT CHARACTER}"),
+        "provided": answer,
         "type": kind,
         "date": now,
     }

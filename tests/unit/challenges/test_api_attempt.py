@@ -98,9 +98,10 @@ def test_an_answer_has_a_longest_length(platform: MemoryPlatform, challenge: int
     assert answer(ann, challenge, "x" * 65_536).errors == {"submission": ["Longer than maximum length 65535."]}
 
 
-def test_what_no_database_holds_is_kept_as_well_as_can_be(platform: MemoryPlatform, challenge: int) -> None:
-    assert answer(platform.player("ann"), challenge, "a\x00b").data["status"] == "incorrect"
-    assert stored(platform)[0].provided == "a\N{REPLACEMENT CHARACTER}b"
+def test_what_no_database_holds_is_refused(platform: MemoryPlatform, challenge: int) -> None:
+    reply = answer(platform.player("ann"), challenge, "a\x00b")
+    assert (reply.status, reply.errors) == (400, {"": ["Text must not hold the character U+0000"]})
+    assert stored(platform) == []
 
 
 def test_the_event_must_run(platform: MemoryPlatform, challenge: int) -> None:
