@@ -23,8 +23,10 @@ from ctfd_twisted.accounts.reset_pages import new_password_first
 from ctfd_twisted.accounts.tracker import AddressTracker
 from ctfd_twisted.challenges.handlers import challenge_handlers
 from ctfd_twisted.challenges.reader import ChallengeReader
+from ctfd_twisted.competition.configs_api import ConfigsApi
 from ctfd_twisted.competition.store import read_competition
 from ctfd_twisted.content.public_pages import read_public_pages
+from ctfd_twisted.db.behind import WriteBehind
 from ctfd_twisted.db.database import Database, Start
 from ctfd_twisted.db.engine import POOL_SIZE, READERS, open_engines
 from ctfd_twisted.db.notices import Bus
@@ -87,8 +89,8 @@ def make_platform(
     keys = Keys(settings.secret_key)
     hasher = Hasher(hash_in, rounds=settings.password_rounds)
     competition = Snapshot(db, bus, read_competition, {"config"})
-    directory = Directory(db, bus, keys, hasher, settings.preset_admin)
-    tracker = AddressTracker(db, clock)
+    behind = WriteBehind(db, clock)
+    directory = Directory(db, behind, keys, hasher, settings.preset_admin)
     assets = load_assets()
     public_pages = Snapshot(db, bus, read_public_pages, {"pages"})
     pages = Pages(assets, public_pages)
@@ -101,7 +103,7 @@ def make_platform(
         policy=settings,
         competition=competition,
         callers=directory,
-        tracker=tracker,
+        tracker=AddressTracker(behind),
         pages=pages,
         now=now,
         look_around=db.notice_others,
@@ -116,7 +118,7 @@ def make_platform(
 
     reader = ChallengeReader(db, bus)
     challenges = challenge_handlers(
-        db, reader, sign=keys.sign, render_view=view_renderer(pages), remove_files=remove_files
+        db, behind, reader, sign=keys.sign, render_view=view_renderer(pages), remove_files=remove_files
     )
     agents = HillClient(clock, hill_reach)
     webhooks = WebhookClient(clock, webhook_reach, settings.webhook_header_prefix)
@@ -125,12 +127,13 @@ def make_platform(
         *challenges,
         *scoring_handlers(db),
         *hill_handlers(db, reader, agents),
+        ConfigsApi(db),
         MailApi(db, postman, settings.mail),
         *webhook_handlers(clock, db, webhooks),
     ]
     custom_pages, page_routes = page_handlers(db, pages, assets, public_pages, apis)
     site = PlatformSite(pipeline, [*apis, *page_routes], custom_pages.fallback)
-    services: list[IService] = [tracker]
+    services: list[IService] = [behind]
     if "koth" in settings.roles:
         prefix = settings.webhook_header_prefix
         services.append(hill_poller(clock, db, agents, node=db.engines.node, prefix=prefix))

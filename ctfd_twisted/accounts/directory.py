@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from datetime import datetime, timedelta
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 import msgspec
 from sqlalchemy import Connection
@@ -15,11 +15,10 @@ from ctfd_twisted.accounts import sessions, tokens
 from ctfd_twisted.accounts.hasher import Hasher
 from ctfd_twisted.accounts.identity import Player
 from ctfd_twisted.accounts.keys import Keys, may_be_signed_in, sid_hash, token_id_of
-from ctfd_twisted.accounts.players import load_player
-from ctfd_twisted.accounts.preset import ensure_preset_admin, find_preset_admin
+from ctfd_twisted.accounts.preset import ensure_preset_admin, load_preset_admin
 from ctfd_twisted.accounts.throttle import Throttle
+from ctfd_twisted.db.behind import WriteBehind
 from ctfd_twisted.db.database import Database
-from ctfd_twisted.db.notices import Bus
 from ctfd_twisted.db.snapshot import KeyedSnapshots
 from ctfd_twisted.errors import Busy, Invalid, Unauthorized
 from ctfd_twisted.http.callers import MISS, STALE, NotInMemory, StaleSession, TokenCaller
@@ -44,21 +43,19 @@ class _Found(msgspec.Struct, Generic[T], frozen=True):
     value: T | None
 
 
-class _NotReady(Exception):
-    """Memory does not hold what is asked for."""
-
-    def __init__(self, remembered: KeyedSnapshots[Any, _Found[Any]], key: object) -> None:
-        super().__init__()
-        self.remembered = remembered
-        self.key = key
-
-
 class _NoPresetAdmin(Exception):
     """The preset token was shown, and its administrator has still to be made."""
 
 
-#: Looks one thing up: ``look(remembered, key)``. Raises ``_NotReady``.
-_Look = Callable[[KeyedSnapshots[Any, _Found[Any]], Any], Any]
+class _Question(NamedTuple, Generic[T]):
+    """Where to look up what somebody has shown, and who they are by what is found there.
+
+    There is one look to each, so that somebody whom memory does not know waits for one transaction.
+    """
+
+    memory: KeyedSnapshots[Any, _Found[Any]]
+    key: Hashable
+    judge: Callable[[str, Any, datetime], T]
 
 
 class Directory:
@@ -71,117 +68,122 @@ class Directory:
 
     _log = Logger()
 
-    def __init__(self, db: Database, bus: Bus, keys: Keys, hasher: Hasher, preset: PresetAdmin | None = None) -> None:
+    def __init__(
+        self, db: Database, behind: WriteBehind, keys: Keys, hasher: Hasher, preset: PresetAdmin | None = None
+    ) -> None:
         self._db = db
         self._keys = keys
         self._hasher = hasher
         self._preset = preset
         self._preset_digest = tokens.digest_of(preset.token) if preset is not None and preset.token else None
 
-        def remember(build: Callable[[Connection, Any], Any], *topics: str, **options: Any) -> Any:
-            return KeyedSnapshots(db, bus, lambda conn, key: _Found(build(conn, key)), topics, **options)
+        def remember(load: Callable[[Connection, Any, Keys], Any], *topics: str, **options: Any) -> Any:
+            return KeyedSnapshots(db, db.bus, lambda conn, key: _Found(load(conn, key, keys)), topics, **options)
 
-        self._players = remember(lambda conn, user_id: load_player(conn, user_id, keys), "accounts")
-        self._sessions = remember(sessions.find_session, "sessions", topics_of=lambda key: (sessions.topic_of(key),))
-        self._tokens = remember(tokens.find_by_value, "tokens")
-        self._tokens_by_id = remember(tokens.find_by_id, "tokens")
-        self._preset_admins = remember(find_preset_admin, "accounts")
-        self._token_uses: Throttle[int] = Throttle(TOKEN_USE_EVERY)
-        self._sessions_seen: Throttle[str] = Throttle(SESSION_SEEN_EVERY)
+        self._sessions = remember(
+            sessions.find_session, "sessions", "accounts", topics_of=lambda key: (sessions.topic_of(key),)
+        )
+        self._tokens = remember(tokens.find_by_value, "tokens", "accounts")
+        self._tokens_by_id = remember(tokens.find_by_id, "tokens", "accounts")
+        self._preset_admins = remember(load_preset_admin, "accounts")
+        self._used: Throttle[int] = Throttle(TOKEN_USE_EVERY)
+        self._uses = behind.notes(tokens.record_uses)
+        self._seen: Throttle[str] = Throttle(SESSION_SEEN_EVERY)
+        self._sightings = behind.notes(sessions.record_seen)
 
     def ready_session(self, sid: str, now: datetime) -> Player | NotInMemory | StaleSession | None:
         """Return the player signed in by the session *sid*; ``None`` where it is nobody's, or has ended.
 
         ``STALE`` where the player's password has changed since the session began; ``MISS`` where memory does not know.
         """
-        try:
-            return self._session(sid, now, _ready)
-        except _NotReady:
-            return MISS
+        question = self._who_signed_in(sid)
+        if question is None:
+            return None
+        found = question.memory.ready(question.key)
+        return MISS if found is None else question.judge(sid, found.value, now)
 
     async def session(self, sid: str, now: datetime) -> Player | StaleSession | None:
         """Return the same as ``ready_session``, from the database."""
-        return await _looking_up(lambda look: self._session(sid, now, look))
+        question = self._who_signed_in(sid)
+        if question is None:
+            return None
+        found = await question.memory.get(question.key)
+        return question.judge(sid, found.value, now)
 
     def ready_token(self, value: str, now: datetime) -> TokenCaller | NotInMemory:
         """Return the owner of the access token *value*, or ``MISS`` where memory does not know.
 
         Raises ``Unauthorized`` with CTFd's text for a token that is unknown or has expired.
         """
+        question = self._whose(value)
+        found = question.memory.ready(question.key)
         try:
-            return self._token(value, now, _ready)
-        except (_NotReady, _NoPresetAdmin):
+            return MISS if found is None else question.judge(value, found.value, now)
+        except _NoPresetAdmin:
             return MISS
 
     async def token(self, value: str, now: datetime) -> TokenCaller:
         """Return the same as ``ready_token``, from the database; the preset administrator is made here."""
+        question = self._whose(value)
+        found = await question.memory.get(question.key)
         try:
-            return await _looking_up(lambda look: self._token(value, now, look))
+            return question.judge(value, found.value, now)
         except _NoPresetAdmin:
             await self._make_preset_admin(now)
-        return await _looking_up(lambda look: self._token(value, now, look))
+        found = await question.memory.get(question.key)
+        return question.judge(value, found.value, now)
 
-    # What follows is written once for both kinds: *look* is all that differs.
-
-    def _session(self, sid: str, now: datetime, look: _Look) -> Player | StaleSession | None:
+    def _who_signed_in(self, sid: str) -> _Question[Player | StaleSession | None] | None:
         token_id = token_id_of(sid)
-        if token_id is not None:
-            return self._token_session(token_id, sid, now, look)
-        if not may_be_signed_in(sid):
+        if token_id is None:
+            return _Question(self._sessions, sid_hash(sid), self._by_session) if may_be_signed_in(sid) else None
+        if token_id != _PRESET:
+            return _Question(self._tokens_by_id, token_id, self._by_session_of_token)
+        if self._preset_digest is None:
             return None
-        hashed = sid_hash(sid)
-        session: sessions.Session | None = look(self._sessions, hashed)
+        return _Question(self._preset_admins, self._preset, self._by_preset_session)
+
+    def _by_session(self, sid: str, session: sessions.Session | None, now: datetime) -> Player | StaleSession | None:
         if session is None or now >= session.expires:
             return None
-        player: Player | None = look(self._players, session.user_id)
-        if player is None:
-            return None
-        if not hmac.compare_digest(player.session_hash, session.password_mac):
+        if not hmac.compare_digest(session.player.session_hash, session.password_mac):
             return STALE
-        if self._sessions_seen.due(hashed, now):
-            self._later(sessions.record_seen, hashed, now)
-        return player
+        hashed = sid_hash(sid)
+        if self._seen.due(hashed, now):
+            self._sightings.add(hashed, now)
+        return session.player
 
-    def _token_session(self, token_id: int, sid: str, now: datetime, look: _Look) -> Player | None:
-        if token_id == _PRESET:
-            digest, user_id = self._preset_digest, look(self._preset_admins, self._preset) if self._preset else None
-        else:
-            owner: tokens.TokenOwner | None = look(self._tokens_by_id, token_id)
-            if owner is None or owner.expired(now):
-                return None
-            digest, user_id = owner.digest, owner.user_id
-        if digest is None or user_id is None:
+    def _by_session_of_token(self, sid: str, owner: tokens.TokenOwner | None, now: datetime) -> Player | None:
+        if owner is None or owner.expired(now):
             return None
-        if not hmac.compare_digest(self._keys.token_sid(token_id, digest), sid):
-            return None
-        player: Player | None = look(self._players, user_id)
-        return player
+        return owner.player if self._is_token_sid(sid, owner.token_id, owner.digest) else None
 
-    def _token(self, value: str, now: datetime, look: _Look) -> TokenCaller:
-        if self._preset_digest is not None:
-            digest = tokens.digest_of(value)
-            if hmac.compare_digest(digest, self._preset_digest):
-                admin_id = look(self._preset_admins, self._preset)
-                player = None if admin_id is None else look(self._players, admin_id)
-                if player is None:
-                    raise _NoPresetAdmin
-                return TokenCaller(player, self._keys.token_sid(_PRESET, digest))
-        owner: tokens.TokenOwner | None = look(self._tokens, value)
+    def _by_preset_session(self, sid: str, admin: Player | None, _now: datetime) -> Player | None:
+        return admin if self._is_token_sid(sid, _PRESET, self._preset_digest or "") else None
+
+    def _is_token_sid(self, sid: str, token_id: int, digest: str) -> bool:
+        return hmac.compare_digest(self._keys.token_sid(token_id, digest), sid)
+
+    def _whose(self, value: str) -> _Question[TokenCaller]:
+        if self._preset_digest is not None and hmac.compare_digest(tokens.digest_of(value), self._preset_digest):
+            return _Question(self._preset_admins, self._preset, self._by_preset_token)
+        return _Question(self._tokens, value, self._by_token)
+
+    def _by_token(self, value: str, owner: tokens.TokenOwner | None, now: datetime) -> TokenCaller:
         if owner is None:
             raise Unauthorized(INVALID)
         if owner.expired(now):
             raise Unauthorized(EXPIRED)
-        player = look(self._players, owner.user_id)
-        if player is None:
-            raise Unauthorized(INVALID)
-        self._note_use(owner, value, now)
-        return TokenCaller(player, self._keys.token_sid(owner.token_id, owner.digest))
-
-    def _note_use(self, owner: tokens.TokenOwner, value: str, now: datetime) -> None:
-        if self._token_uses.due(owner.token_id, now):
-            self._later(tokens.record_use, now, owner.token_id)
+        if self._used.due(owner.token_id, now):
+            self._uses.add(owner.token_id, now)
         if owner.clear:
-            self._later(tokens.keep_hash_only, value)
+            self._keep_hash_only(value)
+        return TokenCaller(owner.player, self._keys.token_sid(owner.token_id, owner.digest))
+
+    def _by_preset_token(self, _value: str, admin: Player | None, _now: datetime) -> TokenCaller:
+        if admin is None:
+            raise _NoPresetAdmin
+        return TokenCaller(admin, self._keys.token_sid(_PRESET, self._preset_digest or ""))
 
     async def _make_preset_admin(self, now: datetime) -> None:
         assert self._preset is not None  # noqa: S101 - whose token was shown
@@ -192,36 +194,10 @@ class Directory:
             self._log.warn("the preset administrator can't be made: {reason}", reason=refused.errors)
             raise Unauthorized(INVALID) from None
 
-    def _later(self, fn: Callable[..., None], *args: object) -> None:
-        """Write something that nobody waits for, and that is written again at another use where it fails."""
+    def _keep_hash_only(self, value: str) -> None:
+        """Nobody waits for it, and it happens at another use where it fails."""
         try:
-            writing = self._db.run(fn, *args)
+            writing = self._db.run(tokens.keep_hash_only, value)
         except Busy:
             return
-        writing.addErrback(lambda failure: self._log.failure("{name} failed", failure, name=fn.__name__))
-
-
-def _ready(remembered: KeyedSnapshots[Any, _Found[Any]], key: object) -> Any:
-    found = remembered.ready(key)
-    if found is None:
-        raise _NotReady(remembered, key)
-    return found.value
-
-
-async def _looking_up(resolve: Callable[[_Look], T]) -> T:
-    """Call *resolve* until it has all it looks for.
-
-    What was fetched counts for this question even if a commit makes it stale meanwhile: otherwise a rush of
-    registrations could keep a request waiting for ever.
-    """
-    fetched: dict[tuple[int, object], _Found[Any]] = {}
-
-    def look(remembered: KeyedSnapshots[Any, _Found[Any]], key: object) -> Any:
-        known = fetched.get((id(remembered), key))
-        return _ready(remembered, key) if known is None else known.value
-
-    while True:
-        try:
-            return resolve(look)
-        except _NotReady as missing:
-            fetched[id(missing.remembered), missing.key] = await missing.remembered.get(missing.key)
+        writing.addErrback(lambda failure: self._log.failure("a token could not be hashed", failure))

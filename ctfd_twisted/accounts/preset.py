@@ -7,8 +7,11 @@ from typing import Final
 
 from sqlalchemy import Connection, or_, select
 
+from ctfd_twisted.accounts.identity import Player
+from ctfd_twisted.accounts.keys import Keys
 from ctfd_twisted.accounts.locks import serialise
 from ctfd_twisted.accounts.newcomers import insert_user, tell_user_created
+from ctfd_twisted.accounts.players import load_player
 from ctfd_twisted.accounts.tables import users
 from ctfd_twisted.errors import Invalid
 from ctfd_twisted.settings import PresetAdmin
@@ -21,6 +24,12 @@ def find_preset_admin(conn: Connection, preset: PresetAdmin) -> int | None:
     known = or_(users.c.email == preset.email, users.c.name == preset.name)
     found = conn.execute(select(users.c.id).where(known, users.c.type == "admin").order_by(users.c.id)).first()
     return None if found is None else int(found.id)
+
+
+def load_preset_admin(conn: Connection, preset: PresetAdmin, keys: Keys) -> Player | None:
+    """Return the preset administrator with their ``session_hash``, ``None`` before the first use."""
+    user_id = find_preset_admin(conn, preset)
+    return None if user_id is None else load_player(conn, user_id, keys)
 
 
 def ensure_preset_admin(conn: Connection, now: datetime, preset: PresetAdmin, password_hash: str) -> int:

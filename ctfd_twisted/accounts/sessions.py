@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
 import msgspec
 from sqlalchemy import Connection, bindparam, delete, select, update
 
-from ctfd_twisted.accounts.keys import sid_hash
+from ctfd_twisted.accounts.identity import Player
+from ctfd_twisted.accounts.keys import Keys, sid_hash
+from ctfd_twisted.accounts.players import player_of, players
 from ctfd_twisted.accounts.sessions_tables import sessions
+from ctfd_twisted.accounts.tables import users
 from ctfd_twisted.db.notices import touch
 
 #: How long a session lives after signing in.
@@ -18,15 +22,22 @@ LASTS: Final = timedelta(days=7)
 _NAME_LENGTH: Final = 16
 _AGENT_LENGTH: Final = 400
 
-_BY_HASH: Final = select(sessions.c.user_id, sessions.c.password_mac, sessions.c.expires).where(
-    sessions.c.sid_hash == bindparam("sid_hash")
+_BY_HASH: Final = (
+    players(sessions.c.password_mac, sessions.c.expires)
+    .join(sessions, sessions.c.user_id == users.c.id)
+    .where(sessions.c.sid_hash == bindparam("sid_hash"))
 )
+_SEEN: Final = (
+    update(sessions)
+    .where(sessions.c.sid_hash.in_(bindparam("sid_hashes", expanding=True)))
+    .values(seen=bindparam("at"))
+)  # fmt: skip
 
 
 class Session(msgspec.Struct, frozen=True):
     """Whose session it is, until when, and the keyed hash of the password hash it began with."""
 
-    user_id: int
+    player: Player
     password_mac: str
     expires: datetime
 
@@ -82,10 +93,13 @@ def open_session(conn: Connection, now: datetime, user_id: int, entrance: Entran
     )
 
 
-def find_session(conn: Connection, hashed: str) -> Session | None:
-    """Return the session with this hash, expired or not."""
+def find_session(conn: Connection, hashed: str, keys: Keys | None = None) -> Session | None:
+    """Return the session with this hash, expired or not.
+
+    The player's ``session_hash`` is filled where *keys* are given.
+    """
     row = conn.execute(_BY_HASH, {"sid_hash": hashed}).first()
-    return None if row is None else Session(row.user_id, row.password_mac, row.expires)
+    return None if row is None else Session(player_of(row, keys), row.password_mac, row.expires)
 
 
 def close_session(conn: Connection, sid: str) -> None:
@@ -140,6 +154,9 @@ def end_sessions(conn: Connection, user_id: int, *, name: str | None = None, but
     return len(ended)
 
 
-def record_seen(conn: Connection, hashed: str, at: datetime) -> None:
-    """Note when the session with this hash was last used."""
-    conn.execute(update(sessions).where(sessions.c.sid_hash == hashed).values(seen=at))
+def record_seen(conn: Connection, seen: Mapping[str, datetime]) -> None:
+    """Note when sessions were used, by their hashes.
+
+    All get the newest of these instants, so what is written together should be of one moment.
+    """
+    conn.execute(_SEEN, {"sid_hashes": list(seen), "at": max(seen.values())})

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from contextlib import suppress
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Connection, Row, Select, delete, select, update
+from sqlalchemy import Connection, Row, Select, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
+from ctfd_twisted.accounts.identity import Player
+from ctfd_twisted.accounts.keys import Keys
+from ctfd_twisted.accounts.players import player_of, players
 from ctfd_twisted.accounts.sessions_tables import token_uses
-from ctfd_twisted.accounts.tables import tokens
+from ctfd_twisted.accounts.tables import tokens, users
+from ctfd_twisted.db.gathered import gathered, lines
 from ctfd_twisted.db.notices import touch
 from ctfd_twisted.db.writes import insert_row
 from ctfd_twisted.errors import NotFound
@@ -23,6 +27,22 @@ LASTS: Final = timedelta(days=30)
 
 # How the hash of a value stands in ``tokens.value``. CTFd's own values begin with ``ctfd_``, so the two never meet.
 _HASHED: Final = "sha256$"
+
+_OWNERS: Final = (
+    players(tokens.c.id.label("token_id"), tokens.c.expiration, tokens.c.value)
+    .join(tokens, tokens.c.user_id == users.c.id)
+)  # fmt: skip
+_BY_ID: Final = _OWNERS.where(tokens.c.id == bindparam("token_id"))
+_BY_VALUE: Final = _OWNERS.where(tokens.c.value.in_([bindparam("hashed"), bindparam("clear")]))
+
+_USED: Final = token_uses.c.token_id.in_(bindparam("tokens", expanding=True))
+_KNOWN_USES: Final = select(gathered(token_uses.c.token_id)).where(_USED)
+_USED_AGAIN: Final = update(token_uses).where(_USED).values(used=bindparam("at"))
+# From a SELECT, so that nothing is added for a token that is gone.
+_FIRST_USE: Final = insert(token_uses).from_select(
+    ["token_id", "used"],
+    select(tokens.c.id, bindparam("at", type_=token_uses.c.used.type)).where(tokens.c.id == bindparam("token")),
+)
 
 
 class Token(msgspec.Struct, frozen=True):
@@ -44,7 +64,7 @@ class TokenOwner(msgspec.Struct, frozen=True):
     """
 
     token_id: int
-    user_id: int
+    player: Player
     expiration: datetime | None
     digest: str
     clear: bool
@@ -88,17 +108,22 @@ def create_token(
     return Token(token_id, user_id, "user", now, ends, description, None), value
 
 
-def find_by_value(conn: Connection, value: str) -> TokenOwner | None:
-    """Return the owner of the token with this value, whether its hash is stored or, by CTFd, the value itself."""
-    owner = _owner(conn, _owners().where(tokens.c.value == _HASHED + digest_of(value)))
-    if owner is not None or value.startswith(_HASHED):
-        return owner  # a value that looks like a stored hash was read out of the database, and is no token
-    return _owner(conn, _owners().where(tokens.c.value == value))
+def find_by_value(conn: Connection, value: str, keys: Keys | None = None) -> TokenOwner | None:
+    """Return the owner of the token with this value, whether its hash is stored or, by CTFd, the value itself.
+
+    The player's ``session_hash`` is filled where *keys* are given.
+    """
+    hashed = _HASHED + digest_of(value)
+    # A value that looks like a stored hash was read out of the database, and is no token.
+    clear = hashed if value.startswith(_HASHED) else value
+    found = conn.execute(_BY_VALUE, {"hashed": hashed, "clear": clear}).all()
+    return next((_owner(row, keys) for row in found if row.value == hashed or len(found) == 1), None)
 
 
-def find_by_id(conn: Connection, token_id: int) -> TokenOwner | None:
-    """Return the owner of a token by its id."""
-    return _owner(conn, _owners().where(tokens.c.id == token_id))
+def find_by_id(conn: Connection, token_id: int, keys: Keys | None = None) -> TokenOwner | None:
+    """Return the same by the token's id."""
+    row = conn.execute(_BY_ID, {"token_id": token_id}).first()
+    return None if row is None else _owner(row, keys)
 
 
 def keep_hash_only(conn: Connection, value: str) -> None:
@@ -108,12 +133,20 @@ def keep_hash_only(conn: Connection, value: str) -> None:
         touch(conn, "tokens")
 
 
-def record_use(conn: Connection, now: datetime, token_id: int) -> None:
-    """Note that a token was used at *now*; nothing happens for one that is gone."""
-    if conn.execute(update(token_uses).where(token_uses.c.token_id == token_id).values(used=now)).rowcount:
+def record_uses(conn: Connection, uses: Mapping[int, datetime]) -> None:
+    """Note when tokens were used; tokens that are gone are left out.
+
+    Rows that are there already all get the newest instant of *uses*, so what is written together should be of one
+    moment.
+    """
+    wanted = {"tokens": list(uses)}
+    again = conn.execute(_USED_AGAIN, {**wanted, "at": max(uses.values())})
+    if again.rowcount == len(uses):
         return
-    with suppress(IntegrityError), conn.begin_nested():
-        conn.execute(token_uses.insert().values(token_id=token_id, used=now))
+    known = set(map(int, lines(conn.scalar(_KNOWN_USES, wanted))))
+    new = [{"token": token_id, "at": at} for token_id, at in uses.items() if token_id not in known]
+    if new:
+        conn.execute(_FIRST_USE, new)
 
 
 def list_tokens(conn: Connection, user_id: int) -> tuple[Token, ...]:
@@ -137,18 +170,11 @@ def delete_token(conn: Connection, token_id: int, *, owner: int | None) -> None:
     touch(conn, "tokens")
 
 
-def _owners() -> Select[Any]:
-    return select(tokens.c.id, tokens.c.user_id, tokens.c.expiration, tokens.c.value)
-
-
-def _owner(conn: Connection, statement: Select[Any]) -> TokenOwner | None:
-    row = conn.execute(statement).first()
-    if row is None or row.user_id is None:
-        return None
+def _owner(row: Row[Any], keys: Keys | None) -> TokenOwner:
     value = row.value or ""
     clear = not value.startswith(_HASHED)
     digest = digest_of(value) if clear else value.removeprefix(_HASHED)
-    return TokenOwner(row.id, row.user_id, row.expiration, digest, clear)
+    return TokenOwner(row.token_id, player_of(row, keys), row.expiration, digest, clear)
 
 
 def _listing() -> Select[Any]:

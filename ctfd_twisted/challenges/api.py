@@ -7,19 +7,20 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 from urllib.parse import quote
 
+from ctfd_twisted.accounts.throttle import Throttle
 from ctfd_twisted.challenges.attempts import not_installed
 from ctfd_twisted.challenges.catalogue import Catalogue, Entry, File
 from ctfd_twisted.challenges.detail import Glance, shown_challenge, solution_state, visible_solution
 from ctfd_twisted.challenges.listing import ListFilter, Listing, placeholder
-from ctfd_twisted.challenges.opened import record_opened
+from ctfd_twisted.challenges.opened import Look, record_opened
 from ctfd_twisted.challenges.reader import ChallengeReader, Memo
 from ctfd_twisted.challenges.registry import challenge_types
 from ctfd_twisted.challenges.rules import Reach
 from ctfd_twisted.challenges.solvers import TOPICS as SOLVERS_TOPICS
 from ctfd_twisted.challenges.solvers import Solvers, read_solvers
 from ctfd_twisted.challenges.view import View, require_account
+from ctfd_twisted.db.behind import WriteBehind
 from ctfd_twisted.db.database import Database
-from ctfd_twisted.db.notices import Bus
 from ctfd_twisted.db.snapshot import KeyedSnapshots
 from ctfd_twisted.errors import Forbidden, NotFound
 from ctfd_twisted.http.answers import Answer, json_answer, ok
@@ -42,6 +43,8 @@ Sign = Callable[[datetime, object], str]
 
 #: A detail is answered from memory for so long; the links to files in it are good for an hour.
 _FRESH: Final = timedelta(minutes=30)
+#: That a player has opened a challenge is noted again after this, in case it was lost; only the first time is kept.
+_LOOK_AGAIN: Final = timedelta(hours=1)
 
 _OPEN: Final = (CHALLENGES_VISIBLE, DURING_EVENT, VERIFIED)
 
@@ -51,14 +54,18 @@ class ChallengesApi:
 
     routes = Routes()
 
-    def __init__(self, db: Database, bus: Bus, reader: ChallengeReader, sign: Sign, render_view: RenderView) -> None:
+    def __init__(
+        self, db: Database, behind: WriteBehind, reader: ChallengeReader, sign: Sign, render_view: RenderView
+    ) -> None:
         self._db = db
         self._reader = reader
         self._sign = sign
         self._render_view = render_view
-        self._solvers = KeyedSnapshots(db, bus, read_solvers, SOLVERS_TOPICS, limit=2_000)
+        self._solvers = KeyedSnapshots(db, db.bus, read_solvers, SOLVERS_TOPICS, limit=2_000)
         self._listings: dict[tuple[bool, bool], tuple[Catalogue, Listing]] = {}
         self._details: Memo[Answer] = Memo()
+        self._looked: Throttle[tuple[int, int]] = Throttle(_LOOK_AGAIN)
+        self._looks = behind.notes(record_opened)
 
     # The list
 
@@ -110,10 +117,15 @@ class ChallengesApi:
         require_account(call.player, call.competition)
         if reached is not Reach.OPEN:
             return ok({**placeholder(entry, reached), "logic": None, "solution_id": None})
-        first_look = call.player is not None and not call.is_admin and entry.id not in view.own.opened
-        if first_look or challenge_types()[entry.type].adds_detail:
-            return self._detail_later(call, view, entry, first_look=first_look)
+        if call.player is not None and not call.is_admin:
+            self._note_look(call.player.id, entry.id, Look(call.address, call.now))
+        if challenge_types()[entry.type].adds_detail:
+            return self._detail_later(call, view, entry)
         return self._detail(call, view, entry)
+
+    def _note_look(self, user_id: int, challenge_id: int, look: Look) -> None:
+        if self._looked.due((user_id, challenge_id), look.at):
+            self._looks.add((user_id, challenge_id), look)
 
     def _detail(self, call: Call, view: View, entry: Entry) -> Answer:
         counts = call.sees_scores and call.sees_accounts
@@ -129,12 +141,8 @@ class ChallengesApi:
             return answer
         return self._details.put(key, basis, _good_until(call, view, entry), answer)
 
-    async def _detail_later(self, call: Call, view: View, entry: Entry, *, first_look: bool) -> Answer:
-        if first_look and call.player is not None:
-            await self._db.run(record_opened, call.now, call.player.id, entry.id, call.address)
+    async def _detail_later(self, call: Call, view: View, entry: Entry) -> Answer:
         kind = challenge_types()[entry.type]
-        if not kind.adds_detail:
-            return self._drawn(call, view, entry, {})
         added = await self._db.read(kind.player_detail, call.now, call.competition, call.player, entry.id)
         return self._drawn(call, view, entry, added)
 

@@ -9,19 +9,26 @@ from ctfd_twisted.challenges.flags_api import FlagsApi
 from ctfd_twisted.challenges.hints_api import HintsApi
 from ctfd_twisted.challenges.reader import ChallengeReader
 from ctfd_twisted.challenges.unlocks_api import UnlocksApi
+from ctfd_twisted.db.behind import WriteBehind
 from ctfd_twisted.db.database import Database
 from ctfd_twisted.http.site import HasRoutes
 
 
 def challenge_handlers(
-    db: Database, reader: ChallengeReader, *, sign: Sign, render_view: RenderView, remove_files: RemoveFiles
+    db: Database,
+    behind: WriteBehind,
+    reader: ChallengeReader,
+    *,
+    sign: Sign,
+    render_view: RenderView,
+    remove_files: RemoveFiles,
 ) -> list[HasRoutes]:
     """Every class of routes about challenges and what hangs on them.
 
     *reader* is shared with whoever else shows something of a challenge. *sign* is ``Keys.sign``.
     """
     return [
-        ChallengesApi(db, db.bus, reader, sign, render_view),
+        ChallengesApi(db, behind, reader, sign, render_view),
         ChallengesAdminApi(db, remove_files),
         AttemptsApi(db),
         FlagsApi(db),

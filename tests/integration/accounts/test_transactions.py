@@ -35,7 +35,7 @@ from ctfd_twisted.accounts.tables import (
 )
 from ctfd_twisted.accounts.tables import tokens as token_rows
 from ctfd_twisted.accounts.teams import create_team, edit_own_team, edit_team
-from ctfd_twisted.accounts.tracking import Sighting, record_sightings
+from ctfd_twisted.accounts.tracking import record_sightings
 from ctfd_twisted.accounts.users import create_user, edit_own_user, edit_user
 from ctfd_twisted.challenges.tables import ratings
 from ctfd_twisted.competition.rules import Competition
@@ -73,10 +73,10 @@ def lives(conn: Connection, now: datetime, user_id: int, team_id: int | None = N
     insert_row(conn, audience_members, {"audience_id": audience, "user_id": user_id})
     field = insert_row(conn, fields, {"name": "f", "type": "user", "field_type": "text"})
     insert_row(conn, field_entries, {"type": "user", "value": "v", "field_id": field, "user_id": user_id})
-    record_sightings(conn, [Sighting(user_id, "::1", now)])
+    record_sightings(conn, {(user_id, "::1"): now})
     sessions.open_session(conn, now, user_id, sessions.Entrance(f"s.{user_id}", "mac", "::1", "agent"))
     token, _ = tokens.create_token(conn, now, user_id, None, None)
-    tokens.record_use(conn, now, token.id)
+    tokens.record_uses(conn, {token.id: now})
 
 
 def test_a_deleted_user_leaves_nothing_and_others_everything(any_conn: Connection, now: datetime) -> None:
@@ -180,7 +180,7 @@ def test_one_registers_and_signs_in(any_conn: Connection, now: datetime) -> None
     assert (unknown.user_id, unknown.stored, unknown.like) == (None, None, "hash")
     found = sessions.find_session(any_conn, sid_hash("s.x"))
     assert found is not None
-    assert (found.user_id, found.expires) == (user_id, now + timedelta(days=7))
+    assert (found.player.id, found.expires) == (user_id, now + timedelta(days=7))
     sessions.renew_session(any_conn, now + timedelta(days=1), "s.x", "new mac")
     (open_one,) = sessions.list_sessions(any_conn, now, user_id)
     assert open_one.expires == now + timedelta(days=8)
@@ -216,15 +216,14 @@ def test_tokens_are_found_by_their_value_and_used(any_conn: Connection, now: dat
     tokens.keep_hash_only(any_conn, clear)
     owner = tokens.find_by_value(any_conn, clear)
     assert owner is not None
-    assert (owner.user_id, owner.clear, owner.expired(now)) == (user_id, False, False)
+    assert (owner.player.id, owner.clear, owner.expired(now)) == (user_id, False, False)
     for at in (now, now + timedelta(hours=1)):
-        tokens.record_use(any_conn, at, token.id)
-        assert tokens.show_token(any_conn, token.id, owner=user_id).last_used == at
-    tokens.record_use(any_conn, now, 999)
+        tokens.record_uses(any_conn, {token.id: at, 999: at, owner.token_id: at})
+        assert [token.last_used for token in tokens.list_tokens(any_conn, user_id)] == [at, at]
     stored = any_conn.scalar(select(token_rows.c.value).where(token_rows.c.id == token.id))
     assert tokens.find_by_value(any_conn, str(stored)) is None
     tokens.delete_token(any_conn, token.id, owner=None)
-    assert count(any_conn, token_uses) == 0
+    assert any_conn.scalars(select(token_uses.c.token_id)).all() == [owner.token_id]
 
 
 def test_sightings_keep_one_row_per_address(any_conn: Connection, now: datetime) -> None:
@@ -232,10 +231,8 @@ def test_sightings_keep_one_row_per_address(any_conn: Connection, now: datetime)
     later = now + timedelta(hours=1)
     opened = {"type": "challenges.open", "ip": "::1", "target": 3, "user_id": user_id, "date": now}
     insert_row(any_conn, tracking, opened)
-    record_sightings(
-        any_conn, [Sighting(user_id, "::1", now), Sighting(999, "::1", now), Sighting(user_id, "::2", now)]
-    )
-    record_sightings(any_conn, [Sighting(user_id, "::1", later)])
+    record_sightings(any_conn, {(user_id, "::1"): now, (999, "::1"): now, (user_id, "::2"): now})
+    record_sightings(any_conn, {(user_id, "::1"): later})
     rows = any_conn.execute(select(tracking).where(tracking.c.type.is_(None)).order_by(tracking.c.ip)).all()
     assert [(row.ip, row.date) for row in rows] == [("::1", later), ("::2", now)]
 

@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 from ctfd_twisted.accounts.sessions import record_seen
 from ctfd_twisted.accounts.sessions_tables import sessions
 from ctfd_twisted.accounts.tables import brackets, fields, teams, users
+from ctfd_twisted.db.behind import TOGETHER
 from ctfd_twisted.db.notices import EVERYTHING, touch
 from ctfd_twisted.db.writes import insert_row
 from ctfd_twisted.testing import Client, MemoryPlatform
@@ -308,9 +309,11 @@ def test_a_session_is_seen_now_and_then(platform: MemoryPlatform, browser: SignU
     bob = browser("bob")
     bob.get(ME, **JSON)
     platform.clock.advance(900)
+    used = platform.now
     bob.get(ME, **JSON)
-    assert platform.run(lambda conn: conn.scalar(sessions.select().with_only_columns(sessions.c.seen))) == platform.now
-    platform.run(record_seen, "nobody's", platform.now)
+    platform.clock.advance(TOGETHER)
+    assert platform.run(lambda conn: conn.scalar(sessions.select().with_only_columns(sessions.c.seen))) == used
+    platform.run(record_seen, {"nobody's": platform.now})
 
 
 def test_teams_are_untouched_by_ones_own_edits(platform: MemoryPlatform, browser: SignUp) -> None:

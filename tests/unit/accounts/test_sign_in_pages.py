@@ -13,6 +13,7 @@ from ctfd_twisted.accounts.sessions_tables import sessions
 from ctfd_twisted.accounts.tables import brackets, field_entries, fields, tracking, users
 from ctfd_twisted.competition.store import read_competition
 from ctfd_twisted.content.tables import pages
+from ctfd_twisted.db.behind import TOGETHER
 from ctfd_twisted.db.notices import EVERYTHING, touch
 from ctfd_twisted.db.writes import insert_row
 from ctfd_twisted.testing import Client, MemoryPlatform, Reply
@@ -329,20 +330,25 @@ def test_a_bracket_must_be_chosen_where_there_are_some(platform: MemoryPlatform)
 
 def test_an_address_is_tracked(platform: MemoryPlatform, browser: SignUp) -> None:
     bob = browser("bob")
+    came = platform.now
     bob.get(ME, **JSON)
+    platform.clock.advance(TOGETHER)
 
     def rows() -> list[Any]:
         wanted = select(tracking).join(users, users.c.id == tracking.c.user_id).where(users.c.name == "bob")
         return list(platform.run(lambda conn: conn.execute(wanted).all()))
 
-    assert [row.date for row in rows()] == [platform.now]
+    assert [row.date for row in rows()] == [came]
     platform.clock.advance(60)
     bob.get(ME, **JSON)
-    assert [row.date for row in rows()] != [platform.now]
+    platform.clock.advance(TOGETHER)
+    assert [row.date for row in rows()] == [came]
+    wrote = platform.now
     bob.patch(ME, {})
-    platform.clock.advance(5)
-    assert [(row.type, row.target) for row in rows()] == [(None, None)]
-    assert (platform.now - rows()[0].date).total_seconds() == 5
+    platform.clock.advance(TOGETHER)
+    assert [(row.type, row.target, row.date) for row in rows()] == [(None, None, wrote)]
     platform.clock.advance(3600)
+    came = platform.now
     bob.get(ME, **JSON)
-    assert [row.date for row in rows()] == [platform.now]
+    platform.clock.advance(TOGETHER)
+    assert [row.date for row in rows()] == [came]

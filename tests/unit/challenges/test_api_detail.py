@@ -252,9 +252,13 @@ class TestOwn:
         number, ann = make(a_challenge), platform.player("ann")
         for client in (ann, ann, platform.admin(), platform.client()):
             detail(client, number)
+        first = platform.now
+        for wait in (timedelta(seconds=1), timedelta(hours=1), timedelta(seconds=1)):
+            platform.clock.advance(wait.total_seconds())
+            detail(ann, number)
         opened = select(tracking).where(tracking.c.type == "challenges.open")
         (row,) = platform.run(lambda conn: conn.execute(opened).all())
-        assert (row.user_id, row.target, row.date) == (id_of(platform, "ann"), number, platform.now)
+        assert (row.user_id, row.target, row.date) == (id_of(platform, "ann"), number, first)
 
     def test_nothing_of_one_account_is_shown_to_another(self, platform: MemoryPlatform, make: Make) -> None:
         number = make(a_challenge)

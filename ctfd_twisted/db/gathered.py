@@ -1,0 +1,34 @@
+"""Many short rows read as one text.
+
+The driver lets go of the interpreter for every row that SQLite steps to, and while the reactor is busy it gets it back
+late: a transaction of a hundred rows waits a hundred times, and the reactor as often. So what is read often has the
+database join its rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import ColumnElement, Text, cast, func
+
+
+def gathered(column: ColumnElement[Any], *more: ColumnElement[Any]) -> ColumnElement[str]:
+    """All rows of these columns as one text: a line for each, its values apart by blanks, in no particular order.
+
+    A row with a NULL among them is left out; without any row the text is NULL. Only the last column may hold blanks,
+    and none a line's end.
+    """
+    line: ColumnElement[str] = cast(column, Text)
+    for other in more:
+        line = line + " " + cast(other, Text)
+    return func.aggregate_strings(line, "\n")
+
+
+def lines(text: str | None) -> list[str]:
+    """The lines of such a text."""
+    return text.split("\n") if text else []
+
+
+def pairs(text: str | None) -> list[tuple[int, str]]:
+    """The same where each line is a whole number and one more value."""
+    return [(int(number), value) for number, _, value in (line.partition(" ") for line in lines(text))]
