@@ -8,29 +8,45 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
-from sqlalchemy import Connection, func, select
+from sqlalchemy import BindParameter, Connection, Select, bindparam, func, select
 
-from ctfd_twisted.accounts.tables import tracking
+from ctfd_twisted.accounts.identity import Player
 from ctfd_twisted.challenges.limits import DEFAULT_TIMEOUT
 from ctfd_twisted.challenges.tables import ratings
-from ctfd_twisted.competition.store import read_competition
+from ctfd_twisted.competition.rules import Competition
+from ctfd_twisted.db.gathered import gathered, lines, pairs
 from ctfd_twisted.scoring.accounts import account_kind
-from ctfd_twisted.scoring.rules import LONG_AGO
 from ctfd_twisted.scoring.tables import solves, submissions, unlocks
-
-#: The kind of tracking row that says that a player has looked at a challenge.
-OPENED = "challenges.open"
 
 
 class Who(NamedTuple):
-    """A player and the team they are in now; the key of what is kept for them."""
+    """A player, the team they are in now, and what of the competition decides what is theirs.
+
+    It is the key of what is kept for them: other settings make another key, so a change of settings drops nothing.
+    ``window`` is for how many seconds an attempt is shown, ``None`` where it is shown for ever.
+    """
 
     user_id: int
     team_id: int | None
+    teams: bool = False
+    window: int | None = None
+
+    @classmethod
+    def of(cls, player: Player, competition: Competition) -> Who:
+        """What *player* is known by in *competition*."""
+        window = None
+        if competition.text("max_attempts_behavior") == "timeout":
+            window = competition.integer("max_attempts_timeout", DEFAULT_TIMEOUT)
+        return cls(player.id, player.team_id, competition.teams, window)
+
+    @property
+    def account_id(self) -> int | None:
+        """Who scores: the team in teams mode (``None`` without one), else the person."""
+        return self.team_id if self.teams else self.user_id
 
     def topics(self) -> tuple[str, ...]:
         """What is told when something of theirs has changed."""
@@ -58,7 +74,6 @@ class Own(msgspec.Struct, frozen=True):
     instants: Mapping[int, tuple[datetime, ...]] = {}
     hints: frozenset[int] = frozenset()
     ratings: Mapping[int, Rating] = {}
-    opened: frozenset[int] = frozenset()
 
     def attempts_at(self, challenge_id: int, now: datetime) -> int:
         """How many attempts at a challenge are shown at *now*."""
@@ -68,31 +83,70 @@ class Own(msgspec.Struct, frozen=True):
         return sum(instant > since for instant in self.instants.get(challenge_id, ()))
 
 
+_SHOWN: Final = submissions.c.type.not_in(("discard", "ratelimited"))
+
+
+def _facts(*, teams: bool, windowed: bool) -> Select[Any]:
+    """All that is an account's own in one row, but for attempts within a window, of which it has the newest's date."""
+    kind = account_kind(teams_mode=teams)
+    account: BindParameter[int] = bindparam("account")
+    solved = select(gathered(solves.c.challenge_id)).where(kind.of(solves) == account)
+    hints = select(gathered(unlocks.c.target)).where(kind.of(unlocks) == account, unlocks.c.type == "hints")
+    shown = (kind.of(submissions) == account, _SHOWN)
+    counts = (
+        select(submissions.c.challenge_id, func.count().label("count"))
+        .where(*shown)
+        .group_by(submissions.c.challenge_id)
+        .subquery("counts")
+    )
+    rated = select(func.count()).select_from(ratings).where(ratings.c.user_id == bindparam("user"))
+    columns = [
+        solved.scalar_subquery().label("solved"),
+        hints.scalar_subquery().label("hints"),
+        rated.scalar_subquery().label("rated"),
+    ]
+    if windowed:
+        return select(*columns, select(func.max(submissions.c.date)).where(*shown).scalar_subquery().label("newest"))
+    return select(*columns, select(gathered(counts.c.challenge_id, counts.c.count)).scalar_subquery().label("attempts"))
+
+
+def _instants(*, teams: bool) -> Select[Any]:
+    mine = account_kind(teams_mode=teams).of(submissions) == bindparam("account")
+    dated = select(submissions.c.challenge_id, submissions.c.date)
+    return dated.where(mine, _SHOWN, submissions.c.date > bindparam("since"))
+
+
+# Built once, because compiling them anew would cost more than running them.
+_FACTS: Final = {
+    (teams, windowed): _facts(teams=teams, windowed=windowed) for teams in (False, True) for windowed in (False, True)
+}
+_INSTANTS: Final = {teams: _instants(teams=teams) for teams in (False, True)}
+_RATINGS: Final = select(ratings.c.challenge_id, ratings.c.value, ratings.c.review).where(
+    ratings.c.user_id == bindparam("user")
+)
+
+
 def read_own(conn: Connection, who: Who) -> Own:
     """What is *who*'s own in this transaction."""
-    competition = read_competition(conn)
-    kind = account_kind(teams_mode=competition.teams)
-    account_id = who.team_id if competition.teams else who.user_id
-    user_ratings = conn.execute(select(ratings).where(ratings.c.user_id == who.user_id))
-    rated = {row.challenge_id: Rating(row.value, row.review) for row in user_ratings}
-    opened = select(tracking.c.target).where(tracking.c.user_id == who.user_id, tracking.c.type == OPENED)
-    looked_at = frozenset(conn.execute(opened).scalars())
-    if account_id is None:
-        return Own(ratings=rated, opened=looked_at)
-    unlocked = select(unlocks.c.target).where(kind.of(unlocks) == account_id, unlocks.c.type == "hints")
-    solved = select(solves.c.challenge_id).where(kind.of(solves) == account_id)
-    shown = (kind.of(submissions) == account_id, submissions.c.type.not_in(("discard", "ratelimited")))
+    ids = {"account": who.account_id, "user": who.user_id}
+    row = conn.execute(_FACTS[who.teams, who.window is not None], ids).one()
+    rated = conn.execute(_RATINGS, {"user": who.user_id}) if row.rated else ()
     own = Own(
-        solved=frozenset(conn.execute(solved).scalars()),
-        hints=frozenset(conn.execute(unlocked).scalars()),
-        ratings=rated,
-        opened=looked_at,
+        solved=frozenset(map(int, lines(row.solved))),
+        hints=frozenset(map(int, lines(row.hints))),
+        ratings={rating.challenge_id: Rating(rating.value, rating.review) for rating in rated},
     )
-    if competition.text("max_attempts_behavior") == "timeout":
-        instants: dict[int, list[datetime]] = {}
-        for row in conn.execute(select(submissions.c.challenge_id, submissions.c.date).where(*shown)):
-            instants.setdefault(row.challenge_id, []).append(row.date or LONG_AGO)
-        window = competition.integer("max_attempts_timeout", DEFAULT_TIMEOUT)
-        return replace(own, window=window, instants={number: tuple(list_) for number, list_ in instants.items()})
-    counted = select(submissions.c.challenge_id, func.count()).where(*shown).group_by(submissions.c.challenge_id)
-    return replace(own, attempts={row[0]: row[1] for row in conn.execute(counted)})
+    if who.window is None:
+        return replace(own, attempts={number: int(count) for number, count in pairs(row.attempts)})
+    return replace(own, window=who.window, instants=_read_instants(conn, who, row.newest))
+
+
+def _read_instants(conn: Connection, who: Who, newest: datetime | None) -> dict[int, tuple[datetime, ...]]:
+    """When the account's attempts were that may still be shown: older ones were not even when the newest came in."""
+    if newest is None or who.window is None:
+        return {}
+    instants: dict[int, list[datetime]] = {}
+    since = newest - timedelta(seconds=who.window)
+    for row in conn.execute(_INSTANTS[who.teams], {"account": who.account_id, "since": since}):
+        instants.setdefault(row.challenge_id, []).append(row.date)
+    return {number: tuple(times) for number, times in instants.items()}

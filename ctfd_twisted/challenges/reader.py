@@ -30,7 +30,7 @@ class ChallengeReader:
 
     def __init__(self, db: Database, bus: Bus) -> None:
         self._catalogue = Snapshot(db, bus, read_catalogue, TOPICS)
-        self._own = KeyedSnapshots(db, bus, read_own, {"config"}, topics_of=Who.topics, limit=_PLAYERS)
+        self._own = KeyedSnapshots(db, bus, read_own, (), topics_of=Who.topics, limit=_PLAYERS)
 
     def ready(self, call: Call) -> View | None:
         """The view of *call* if all of it is in memory."""
@@ -46,8 +46,7 @@ class ChallengeReader:
 
 def who_asks(call: Call) -> Who:
     """Under which key the caller's own facts are kept; the caller is signed in."""
-    player = call.require_player()
-    return Who(player.id, player.team_id)
+    return Who.of(call.require_player(), call.competition)
 
 
 def _view(call: Call, catalogue: Catalogue, own: Own) -> View:
