@@ -5,6 +5,7 @@ from __future__ import annotations
 from ctfd_twisted.accounts.boards import Boards
 from ctfd_twisted.accounts.brackets_api import BracketsApi
 from ctfd_twisted.accounts.confirm_page import ConfirmPage
+from ctfd_twisted.accounts.fields_api import FieldsApi
 from ctfd_twisted.accounts.hasher import Hasher
 from ctfd_twisted.accounts.keys import Keys
 from ctfd_twisted.accounts.me_api import MeApi
@@ -28,7 +29,7 @@ from ctfd_twisted.settings import PresetAdmin
 def account_handlers(
     db: Database, pages: Renderer, hasher: Hasher, keys: Keys, post: Post, preset: PresetAdmin | None = None
 ) -> list[HasRoutes]:
-    """Every class of routes about users, teams, tokens and brackets, and the forms that lead to them."""
+    """Every class of routes about users, teams, tokens, brackets and fields, and the forms that lead to them."""
     passwords = Passwords(hasher, keys)
     boards = Boards(db, db.bus)
     return [
@@ -44,4 +45,5 @@ def account_handlers(
         TeamsApi(db, passwords, boards, keys),
         TokensApi(db),
         BracketsApi(db),
+        FieldsApi(db),
     ]

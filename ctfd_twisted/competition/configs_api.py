@@ -1,0 +1,58 @@
+"""``/api/v1/configs``, for administrators."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ctfd_twisted.competition import configs_store as store
+from ctfd_twisted.db.database import Database
+from ctfd_twisted.http.answers import Answer, done, ok
+from ctfd_twisted.http.call import Call
+from ctfd_twisted.http.gates import ADMIN
+from ctfd_twisted.http.routes import Routes
+
+_ALL: Final = "/api/v1/configs"
+_ONE: Final = "/api/v1/configs/<key>"
+
+
+class ConfigsApi:
+    """The competition's settings; every change takes effect with the answer."""
+
+    routes = Routes()
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    @routes.get(_ALL, ADMIN)
+    async def list_configs(self, call: Call) -> Answer:
+        """All settings that have been made, secrets included."""
+        return ok(await self._db.read(store.list_configs, call.query(store.ConfigFilter)))
+
+    @routes.post(_ALL, ADMIN)
+    async def create(self, call: Call) -> Answer:
+        """Set one."""
+        return ok(await self._db.run(store.set_config, call.body(store.ConfigFields)))
+
+    @routes.patch(_ALL, ADMIN)
+    async def update_many(self, call: Call) -> Answer:
+        """Set all that the body names, or none of them."""
+        await self._db.run(store.set_configs, call.body_object())
+        return done()
+
+    @routes.get(_ONE, ADMIN)
+    async def show(self, call: Call, key: str) -> Answer:
+        """One setting."""
+        del call
+        return ok(await self._db.read(store.read_config, key))
+
+    @routes.patch(_ONE, ADMIN)
+    async def update(self, call: Call, key: str) -> Answer:
+        """Set or rename one."""
+        return ok(await self._db.run(store.change_config, key, call.body(store.ConfigChange)))
+
+    @routes.delete(_ONE, ADMIN)
+    async def delete(self, call: Call, key: str) -> Answer:
+        """Go back to the default."""
+        del call
+        await self._db.run(store.delete_config, key)
+        return done()
