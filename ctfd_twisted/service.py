@@ -24,7 +24,6 @@ from ctfd_twisted.accounts.tracker import AddressTracker
 from ctfd_twisted.challenges.handlers import challenge_handlers
 from ctfd_twisted.challenges.reader import ChallengeReader
 from ctfd_twisted.competition.configs_api import ConfigsApi
-from ctfd_twisted.competition.configs_api import ConfigsApi
 from ctfd_twisted.competition.store import read_competition
 from ctfd_twisted.content.public_pages import read_public_pages
 from ctfd_twisted.db.behind import WriteBehind
@@ -128,7 +127,6 @@ def make_platform(
         *challenges,
         *scoring_handlers(db),
         *hill_handlers(db, reader, agents),
-        ConfigsApi(db),
         ConfigsApi(db),
         MailApi(db, postman, settings.mail),
         *webhook_handlers(clock, db, webhooks),
