@@ -99,19 +99,31 @@ def _compiled(content: str, ignore_case: bool) -> regex.Pattern[str]:  # noqa: F
     # `re` can't be interrupted while it matches and would hold the thread for as long as the player likes; `regex`
     # takes a limit. `re` still decides what is an expression at all, so that nothing but Python's syntax gets through.
     re.compile(content)
-    return regex.compile(_without_fuzziness(content), regex.IGNORECASE if ignore_case else 0)
+    return regex.compile(_as_re_reads_it(content), regex.IGNORECASE if ignore_case else 0)
 
 
 #: An escape, a set, a quantifier, or a brace that is none of these and so stands for itself.
 _TOKENS: Final = re.compile(r"\\N\{[^}]*\}|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{(?:\d+(?:,\d*)?|,\d*)\}|\{", re.DOTALL)
 
 
-def _without_fuzziness(content: str) -> str:
-    """*content* for ``regex``, with the braces escaped that are no quantifier in ``re``.
+def _as_re_reads_it(content: str) -> str:
+    """*content* for ``regex``, with the brackets and braces escaped that mean nothing in ``re`` but do there.
 
-    ``regex`` reads ``flag{e}`` as "flag, with any number of errors", which would let everybody solve the challenge.
+    ``regex`` reads ``flag{e}`` as "flag, with any number of errors", which would let everybody solve the challenge, and
+    ``[[:alpha:]]`` as any letter.
     """
-    return _TOKENS.sub(lambda token: r"\{" if token[0] == "{" else token[0], content)
+    return _TOKENS.sub(_escaped, content)
+
+
+def _escaped(token: re.Match[str]) -> str:
+    text = token[0]
+    if text[0] == "[":
+        return "[" + _IN_SET.sub(lambda inner: r"\[" if inner[0] == "[" else inner[0], text[1:])
+    return r"\{" if text == "{" else text
+
+
+#: An escape or a bracket, within a set.
+_IN_SET: Final = re.compile(r"\\.|\[", re.DOTALL)
 
 
 def judge(types: Mapping[str, IFlagType], trial: Trial) -> Verdict:

@@ -2,6 +2,7 @@
 
 import re
 import time
+import warnings
 from typing import Any
 
 import pytest
@@ -62,6 +63,14 @@ def test_braces_are_never_read_as_permission_for_mistakes(content: str) -> None:
     literal = re.compile(content)
     for submission in (content, "fla", "flag", "flagXYZ", "flax", "ctx"):
         assert RegexFlag().matches(content, None, submission) is (literal.fullmatch(submission) is not None)
+
+
+@pytest.mark.parametrize("content", ["[[:alpha:]]+", "[^[:digit:]]", r"[\[[:a-z]", "[[:nonsense:]]", "[a[]"])
+def test_brackets_within_a_set_stand_for_themselves(content: str) -> None:
+    with warnings.catch_warnings(action="ignore"):  # Python thinks aloud of sets within sets
+        expected = re.compile(content)
+        for submission in ("x", "[]", "l]]", ":]", "7", "[", "z"):
+            assert RegexFlag().matches(content, None, submission) is (expected.fullmatch(submission) is not None)
 
 
 PIECES = st.sampled_from(
