@@ -40,14 +40,14 @@ class ListFilter(msgspec.Struct, frozen=True):
     @property
     def is_empty(self) -> bool:
         """Whether everything is asked for."""
-        return not self.wanted and (self.q is UNSET or self.field is UNSET)
+        return not self.wanted and not (self.q and self.field)
 
     def admits(self, shown: Mapping[str, Any]) -> bool:
         """Whether a challenge of which *shown* is seen is among them."""
         if any(name not in shown or shown[name] != value for name, value in self.wanted.items()):
             return False
-        if isinstance(self.q, str) and isinstance(self.field, str):
-            return like(self.q, str(shown.get(self.field) or "")) if self.field in shown else False
+        if self.q and self.field:
+            return self.field in shown and like(self.q, str(shown[self.field] or ""))
         return True
 
 

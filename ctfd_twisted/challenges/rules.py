@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Mapping
 from datetime import datetime
 from enum import Enum, auto
@@ -14,6 +15,9 @@ import msgspec
 
 #: What stands in the place of a name or category that is kept secret.
 SECRET_TEXT: Final = "???"  # noqa: S105 - not a password
+
+#: No id has more digits.
+_DIGITS: Final = 10
 
 Anonymize = Literal["no", "yes", "preview"]
 
@@ -102,9 +106,10 @@ def prerequisites_of(requirements: Mapping[str, Any] | None) -> frozenset[int]:
 
 
 def _id_of(entry: object) -> int | None:
-    if isinstance(entry, str) and entry.isascii() and entry.isdigit():
-        return int(entry)
-    return entry if isinstance(entry, int) and not isinstance(entry, bool) else None
+    if isinstance(entry, str) and entry.isascii() and entry.isdigit() and len(entry) <= _DIGITS:
+        entry = int(entry)
+    # What no column of ids can hold would be an error of the driver wherever it is asked for.
+    return entry if isinstance(entry, int) and not isinstance(entry, bool) and 0 < entry < 2**31 else None
 
 
 def anonymize_of(requirements: Mapping[str, Any] | None) -> Anonymize:
@@ -123,11 +128,12 @@ def order_key(position: int, value: int | None, challenge_id: int) -> tuple[bool
 def like(pattern: str, text: str) -> bool:
     """Whether *pattern* occurs in *text* as SQL's ``LIKE '%pattern%'`` finds it, ignoring case.
 
-    ``%`` stands for any characters and ``_`` for one. Takes time in proportion to the product of both lengths at most.
+    ``%`` stands for any characters and ``_`` for one. Players choose the pattern, so it costs one search of the text
+    for each piece between two ``%``, and a few comparisons wherever the longest run of the piece's letters is found.
     """
     position = 0
     haystack = text.lower()
-    for piece in pattern.lower().split("%"):
+    for piece in filter(None, pattern.lower().split("%")):
         position = _find(piece, haystack, position)
         if position < 0:
             return False
@@ -136,10 +142,20 @@ def like(pattern: str, text: str) -> bool:
 
 def _find(piece: str, text: str, start: int) -> int:
     """Where the first match of *piece*, with ``_`` for any character, ends in *text* from *start* on; -1 if nowhere."""
-    if "_" not in piece:
-        found = text.find(piece, start)
-        return found + len(piece) if found >= 0 else -1
-    for begin in range(start, len(text) - len(piece) + 1):
-        if all(wanted in {"_", text[begin + offset]} for offset, wanted in enumerate(piece)):
+    last = len(text) - len(piece)
+    if start > last:
+        return -1
+    runs = [(run.start(), run[0]) for run in _LETTERS.finditer(piece)]
+    if not runs:
+        return start + len(piece)
+    offset, longest = max(runs, key=lambda run: len(run[1]))
+    found = text.find(longest, start + offset, last + offset + len(longest))
+    while found >= 0:
+        begin = found - offset
+        if all(text.startswith(run, begin + place) for place, run in runs):
             return begin + len(piece)
+        found = text.find(longest, found + 1, last + offset + len(longest))
     return -1
+
+
+_LETTERS: Final = re.compile("[^_]+")

@@ -177,6 +177,7 @@ class TestFilters:
             ("?q=a%25a&field=name", [1], [1, 3]),
             ("?q=%3F&field=name", [3], []),
             ("?q=web", [2, 3, 1], [2, 1, 3, 4]),
+            ("?q=&field=description", [2, 3, 1], [2, 1, 3, 4]),
             ("?nonsense=1", [2, 3, 1], [2, 1, 3, 4]),
         ],
     )

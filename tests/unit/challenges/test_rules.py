@@ -1,5 +1,7 @@
 """Who sees which challenge."""
 
+import re
+import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -104,6 +106,7 @@ def test_what_is_listed_is_visible_released_and_permitted(
         ({}, set(), "no"),
         ({"prerequisites": None}, set(), "no"),
         ({"prerequisites": [1, "2", True, "x", None, 3.5]}, {1, 2}, "no"),
+        ({"prerequisites": [-1, 2**31 - 1, 2**31, "2147483648", "9" * 5000, 2**70]}, {2**31 - 1}, "no"),
         ({"prerequisites": [1], "anonymize": True}, {1}, "yes"),
         ({"prerequisites": [1], "anonymize": "false"}, {1}, "yes"),
         ({"anonymize": "preview"}, set(), "preview"),
@@ -145,3 +148,16 @@ def test_positions_come_first_and_zero_last() -> None:
 )
 def test_search_finds_what_like_finds(pattern: str, text: str, *, found: bool) -> None:
     assert like(pattern, text) is found
+
+
+@given(st.text("ab_%", max_size=8), st.text("abA", max_size=10))
+def test_search_means_what_like_means(pattern: str, text: str) -> None:
+    expression = pattern.replace("%", ".*").replace("_", ".")
+    assert like(pattern, text) is (re.search(expression, text, re.IGNORECASE) is not None)
+
+
+@pytest.mark.parametrize("pattern", ["_" * 8000 + "!", "%" * 8000 + "!", "e" + "_" * 8000 + "!", "e_" * 4000])
+def test_no_pattern_of_a_players_takes_long(pattern: str) -> None:
+    begun = time.perf_counter()
+    assert not like(pattern, "the longest description there may be " * 1770)
+    assert time.perf_counter() - begun < 1
