@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
@@ -22,17 +22,13 @@ NewClient = Callable[..., Client]
 
 
 @pytest.fixture
-def client(engines: Engines) -> Iterator[NewClient]:
+def client(engines: Engines) -> NewClient:
     clock = Clock()
     clock.advance(datetime(2026, 3, 14, tzinfo=UTC).timestamp())
     db = Database(engines, Bus(), write=start_inline, read=start_inline)
     settings = settings_for_tests(mail=MailServer("mail.example", 25, "ctf@example.org"))
     platform = make_platform(settings, clock, db, start_inline, MemoryReach(), FakeAgents())
-    yield lambda token=None: Client(platform.resource, token)
-    # What was noted about addresses is written before the database is closed.
-    for service in platform.services:
-        if service.__class__.__name__ == "AddressTracker":
-            service.stopService()
+    return lambda token=None: Client(platform.resource, token)
 
 
 def test_a_competition_from_its_setup_to_its_last_account(client: NewClient) -> None:
