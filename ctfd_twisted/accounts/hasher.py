@@ -21,7 +21,7 @@ class Hasher:
     """Makes and verifies password hashes.
 
     :param start: starts the work in a thread; tests start it inline (see :mod:`ctfd_twisted.db.threads`).
-    :param rounds: bcrypt's cost of new hashes, 4 to 16.
+    :param rounds: bcrypt's cost of new hashes, 4 to 20.
     """
 
     def __init__(self, start: Start, *, rounds: int = 10, waiting: int = WAITING) -> None:

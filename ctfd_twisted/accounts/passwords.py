@@ -14,10 +14,9 @@ from typing import Final, NamedTuple
 
 import bcrypt
 
-#: bcrypt's cost of hashes that CTFd makes; the platform's setting has its own default.
-CTFD_ROUNDS: Final = 12
-#: A stored cost above this is treated as malformed: one imported row must not be able to occupy a thread for minutes.
-MOST_ROUNDS: Final = 16
+#: A stored cost above this, the highest that the settings take, is treated as malformed: bcrypt itself goes on to 31, at
+#: which one imported row would occupy a thread for a day.
+MOST_ROUNDS: Final = 20
 
 _LAYOUT: Final = re.compile(
     r"\$bcrypt-sha256\$(?:v=2,t=(?P<type2>2[ab]),r=(?P<rounds2>\d{1,2})|(?P<type1>2[ab]),(?P<rounds1>\d{1,2}))"
@@ -35,7 +34,7 @@ class _Hash(NamedTuple):
 
 
 def make_hash(password: str, rounds: int) -> str:
-    """Return a new version 2 hash of *password* with a random salt and bcrypt cost *rounds* (4 to 16)."""
+    """Return a new version 2 hash of *password* with a random salt and bcrypt cost *rounds* (4 to 20)."""
     salt = bcrypt.gensalt(rounds)[-22:].decode("ascii")
     digest = _digest(password, _Hash(True, "2b", rounds, salt, ""))
     return f"$bcrypt-sha256$v=2,t=2b,r={rounds}${salt}${digest}"
