@@ -14,8 +14,8 @@ from typing import Final, NamedTuple
 
 import bcrypt
 
-#: A stored cost above this, the highest that the settings take, is treated as malformed: bcrypt itself goes on to 31, at
-#: which one imported row would occupy a thread for a day.
+#: A stored cost above this, the highest that the settings take, is treated as malformed: bcrypt itself goes on to 31,
+#: at which one imported row would occupy a thread for a day.
 MOST_ROUNDS: Final = 20
 
 _LAYOUT: Final = re.compile(
