@@ -28,7 +28,8 @@ SETTINGS: Final = text(
 )
 
 # "NO KEY" does not hold up the foreign keys that other transactions check against the row. SQLite needs no lock: a
-# write transaction is alone in the file.
+# write transaction is alone in the file. Where teams play the member is locked as well, after the team as elsewhere:
+# whoever waited here for an administrator is asked again whether they are still there, and still in the team.
 ACCOUNT: Final = {
     False: select(
         users.c.name.label("user_name"),
@@ -50,7 +51,7 @@ ACCOUNT: Final = {
     )
     .join(teams, teams.c.id == users.c.team_id)
     .where(users.c.id == bindparam("user"))
-    .with_for_update(key_share=True, of=teams),
+    .with_for_update(key_share=True, of=(teams, users)),
 }
 
 _CHALLENGE: Final = (
