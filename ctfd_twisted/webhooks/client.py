@@ -6,14 +6,14 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from msgspec import Struct
-from twisted.internet.defer import CancelledError, Deferred, succeed
-from twisted.internet.interfaces import IConsumer, IReactorTime
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.interfaces import IReactorTime
 from twisted.python.failure import Failure
 from twisted.web.client import RequestTransmissionFailed, ResponseNeverReceived
 from twisted.web.http_headers import Headers
-from twisted.web.iweb import IBodyProducer, IResponse
-from zope.interface import implementer
+from twisted.web.iweb import IResponse
 
+from ctfd_twisted.http.sending import ReadyBody
 from ctfd_twisted.webhooks.answers import Beginning
 from ctfd_twisted.webhooks.egress import Egress
 from ctfd_twisted.webhooks.problems import Problem, no_answer, no_end
@@ -110,7 +110,7 @@ class WebhookClient:
             lines.addRawHeader(name.encode(), value.encode())
         while True:
             agent = self.reach.agent(request.egress, trace, alone=request.alone)
-            body = None if request.body is None else _Body(request.body)
+            body = None if request.body is None else ReadyBody(request.body)
             try:
                 # Every turn takes one kept connection out of the pool, and a new one that fails ends the loop.
                 return await agent.request(request.method, request.url.encode(), lines, body)
@@ -157,26 +157,3 @@ def host_header(url: str) -> str:
 def _header(response: IResponse, name: bytes) -> str | None:
     values = response.headers.getRawHeaders(name)
     return values[0].decode("latin-1") if values else None
-
-
-@implementer(IBodyProducer)
-class _Body:
-    """A body that is in memory: written at once."""
-
-    def __init__(self, body: bytes) -> None:
-        self._body = body
-        self.length = len(body)
-
-    def startProducing(self, consumer: IConsumer) -> Deferred[None]:
-        """Write all of it."""
-        consumer.write(self._body)
-        return succeed(None)
-
-    def pauseProducing(self) -> None:
-        """Nothing is left to pause."""
-
-    def resumeProducing(self) -> None:
-        """Nothing is left to resume."""
-
-    def stopProducing(self) -> None:
-        """Nothing is left to stop."""
