@@ -8,17 +8,16 @@ from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
-from twisted.internet.defer import CancelledError, Deferred, succeed
-from twisted.internet.error import ConnectionAborted
-from twisted.internet.interfaces import IConsumer, IReactorTime
-from twisted.internet.protocol import Protocol
+from treq import collect
+from treq.client import HTTPClient
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.interfaces import IReactorTime
 from twisted.python.failure import Failure
-from twisted.web.client import ResponseDone
-from twisted.web.http import PotentialDataLoss
 from twisted.web.http_headers import Headers
-from twisted.web.iweb import IBodyProducer, IResponse
-from zope.interface import implementer
+from twisted.web.iweb import IResponse
 
+from ctfd_twisted.http.sending import ReadyBody
+from ctfd_twisted.koth.guard import ANY_URL, Guard
 from ctfd_twisted.koth.protocol import (
     MOST_BYTES,
     NONCE_HEADER,
@@ -130,75 +129,33 @@ class HillClient:
         headers = Headers({"User-Agent": [USER_AGENT]})
         for name, value in request.headers.items():
             headers.addRawHeader(name.encode(), value.encode())
-        agent = self._reach.agent(settings, line, pinned=request.pinned)
-        method = b"GET" if request.body is None else b"POST"
-        body = None if request.body is None else _Body(request.body)
-        response: IResponse = await agent.request(method, request.url.encode(), headers, body)
+        guard = Guard(self._reach.agent(settings, line, pinned=request.pinned), request.url)
+        response = await HTTPClient(guard).request(
+            "GET" if request.body is None else "POST",
+            ANY_URL,
+            headers=headers,
+            data=None if request.body is None else ReadyBody(request.body),
+            allow_redirects=False,
+            unbuffered=True,
+        )
         if request.step in {"target", "reset"}:
             # The status says it all; the rest is not read.
             line.cut()
             return Reply(request.step, 0, response.code)
-        content = await _content(response, line)
-        # The raw bytes are what is signed, so nothing is decoded here, and a compressed answer is none of the agreed.
+        # The agent signs what it says; a proxy that compresses it on the way changes nothing of that.
+        content = await _content(response)
         proof = response.headers.getRawHeaders(SIGNATURE_HEADER)
         return Reply(request.step, 0, response.code, content, proof[0] if proof else None)
 
 
-def _content(response: IResponse, line: Line) -> Deferred[bytes]:
-    """The body's bytes; fails with ``TooMuch`` as soon as there are more than an agent may send."""
-    reader = _Reader(line)
-    response.deliverBody(reader)
-    return reader.done
+async def _content(response: IResponse) -> bytes:
+    """The body's bytes; raises ``TooMuch`` as soon as there are more than an agent may send."""
+    content = bytearray()
 
+    def keep(data: bytes) -> None:
+        if len(content) + len(data) > MOST_BYTES:
+            raise TooMuch
+        content.extend(data)
 
-class _Reader(Protocol):
-    """Collects a body while it is short enough."""
-
-    def __init__(self, line: Line) -> None:
-        self._line = line
-        self._parts: list[bytes] = []
-        self._length = 0
-        self.done: Deferred[bytes] = Deferred(lambda _: line.cut())
-
-    def dataReceived(self, data: bytes) -> None:
-        """Keep *data*, or end it all."""
-        self._length += len(data)
-        if self._length <= MOST_BYTES:
-            self._parts.append(data)
-        elif not self.done.called:
-            self._parts.clear()
-            self.done.errback(TooMuch())
-            self._line.cut()
-
-    def connectionLost(self, reason: Failure = ConnectionAborted) -> None:  # type: ignore[assignment]
-        """The body is complete, or never will be."""
-        if self.done.called:
-            return
-        # Without an announced length an answer ends where its connection does.
-        if reason.check(ResponseDone, PotentialDataLoss):
-            self.done.callback(b"".join(self._parts))
-        else:
-            self.done.errback(reason)
-
-
-@implementer(IBodyProducer)
-class _Body:
-    """A short body, written at once."""
-
-    def __init__(self, body: bytes) -> None:
-        self._body = body
-        self.length = len(body)
-
-    def startProducing(self, consumer: IConsumer) -> Deferred[None]:
-        """Write all of it."""
-        consumer.write(self._body)
-        return succeed(None)
-
-    def pauseProducing(self) -> None:
-        """Nothing is left to pause."""
-
-    def resumeProducing(self) -> None:
-        """Nothing is left to resume."""
-
-    def stopProducing(self) -> None:
-        """Nothing is left to stop."""
+    await collect(response, keep)
+    return bytes(content)

@@ -20,6 +20,9 @@ from ctfd_twisted.koth.trouble import Unusable
 
 #: More bytes of one answer, its headers and the wrapping of its chunks among them, are not taken from the network.
 MOST_RAW: Final = 1_000_000
+#: An answer is handed on in pieces of at most so many bytes. If they are compressed, each is a few megabytes at most
+#: when it is looked at whether that is too much.
+PIECE: Final = 4_096
 #: So many TLS contexts are kept; making one reads all the system's authorities.
 CONTEXTS: Final = 1_000
 
@@ -107,15 +110,20 @@ class Counted(ProtocolWrapper):
     def dataReceived(self, data: bytes) -> None:
         """Hand *data* on while it is not too much."""
         self._line.heard = True
-        self._left -= len(data)
-        if self._left < 0:
-            self._line.too_much = True
-            self.cut()
-        else:
-            super().dataReceived(data)
+        for start in range(0, len(data), PIECE):
+            if self.disconnecting:
+                return  # nobody wants more
+            piece = data[start : start + PIECE]
+            self._left -= len(piece)
+            if self._left < 0:
+                self._line.too_much = True
+                self.cut()
+            else:
+                super().dataReceived(piece)
 
     def cut(self) -> None:
         """End the connection at once."""
+        self.disconnecting = True
         connection: Any = self.transport
         if connection is not None:
             connection.abortConnection()

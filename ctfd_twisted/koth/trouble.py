@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,6 +21,10 @@ _log = Logger()
 
 class TooMuch(Exception):
     """An answer is longer than what is read of one."""
+
+
+class Nested(Exception):
+    """An answer is compressed more than once."""
 
 
 class Unusable(Exception):
@@ -43,8 +48,9 @@ def is_cancelled(error: BaseException) -> bool:
 def explain(failure: TwistedFailure, *, heard: bool) -> tuple[Failure, str]:
     """The outcome that *failure* means, and why; *heard*: at least something had been said when it happened."""
     causes = [cause.value for cause in _causes(failure) if cause.value is not None]
-    if any(isinstance(cause, TooMuch) for cause in causes):
-        return "malformed", f"the answer is longer than {MOST_BYTES} bytes"
+    wrong = next((reason for cause in causes if (reason := _misshape(cause)) is not None), None)
+    if wrong is not None:
+        return "malformed", wrong
     distrust = next((reason for cause in causes if (reason := _distrust(cause)) is not None), None)
     if distrust is not None:
         return "tls_error", distrust
@@ -61,6 +67,18 @@ def explain(failure: TwistedFailure, *, heard: bool) -> tuple[Failure, str]:
         return "unreachable", "the connection was closed before the answer"
     _log.failure("an exchange with an agent failed in an unexpected way", failure)
     return "unreachable", f"the exchange failed: {causes[0]}"
+
+
+def _misshape(cause: BaseException) -> str | None:
+    """What is wrong with the answer's shape, or None where *cause* says nothing of that."""
+    match cause:
+        case TooMuch():
+            return f"the answer is longer than {MOST_BYTES} bytes"
+        case Nested():
+            return "the answer is compressed more than once"
+        case zlib.error():
+            return "the answer is not compressed as it says"
+    return None
 
 
 def _distrust(cause: BaseException) -> str | None:

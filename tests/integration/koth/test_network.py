@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import tracemalloc
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +13,8 @@ from twisted.internet.interfaces import IPushProducer
 from twisted.internet.protocol import Factory, Protocol
 from twisted.internet.task import LoopingCall, deferLater
 from twisted.protocols.policies import WrappingFactory
+from twisted.web.resource import EncodingResourceWrapper
+from twisted.web.server import GzipEncoderFactory
 from zope.interface import implementer
 
 from ctfd_twisted.koth.client import HillClient
@@ -170,6 +174,10 @@ def test_a_flood_is_cut_off_at_once(poll: Poll, listening: Listen, begins: bytes
     assert served.said < MOST_RAW + 16_000_000
 
 
+def packed(body: bytes, encoding: bytes = b"gzip") -> bytes:
+    return HEAD + b"Content-Encoding: %b\r\nContent-Length: %d\r\n\r\n" % (encoding, len(body)) + body
+
+
 @pytest.mark.parametrize(
     ("words", "failure"),
     [
@@ -185,10 +193,11 @@ def test_a_flood_is_cut_off_at_once(poll: Poll, listening: Listen, begins: bytes
         (b"HTTP/1.0 200 OK\r\n\r\n" + OK, None),
         (b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n", "malformed"),
         (b"HTTP/1.1 204 No Content\r\n\r\n", "malformed"),
-        (
-            HEAD + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(gzip.compress(OK)) + gzip.compress(OK),
-            "malformed",
-        ),
+        (packed(gzip.compress(OK)), None),
+        (packed(gzip.compress(OK)[:-12]), "malformed"),
+        (packed(OK), "malformed"),
+        (packed(gzip.compress(gzip.compress(OK)), b"gzip, gzip"), "malformed"),
+        (packed(zlib.compress(OK), b"deflate"), "malformed"),
     ],
 )
 def test_a_body_of_another_length_and_what_is_no_answer_is_malformed(
@@ -198,6 +207,33 @@ def test_a_body_of_another_length_and_what_is_no_answer_is_malformed(
     assert (evidence.failure, evidence.connected) == (failure, True)
     if failure is None:
         assert evidence.owners == ("ada",)
+
+
+def test_what_was_signed_may_be_compressed_on_its_way(poll: Poll, listening: Listen) -> None:
+    agent = EncodingResourceWrapper(FakeAgent("ada", key="sesame"), [GzipEncoderFactory()])
+    evidence = poll(listening(site(agent)), api_key="sesame", health_gate=True)
+    assert (evidence.owners, evidence.signed, evidence.failure) == (("ada", "ada"), True, None)
+    assert evidence.answers[0].body == OK.decode()
+
+
+def test_ten_gigabytes_that_were_compressed_cost_a_tick_and_little_memory(poll: Poll, listening: Listen) -> None:
+    # Each flush forgets what came before, so that the same piece can follow upon itself for ever.
+    press, zeros = zlib.compressobj(9, wbits=31), bytes(1_000_000)
+    first, again = (press.compress(zeros) + press.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
+    length = len(first) + 9_999 * len(again)
+    begins = HEAD + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % length + first
+    # More than a socket's buffer at once: whoever took all that there is would have hundreds of megabytes.
+    served: Any = factory(Flood, begins=begins, piece=again * 200)
+    port = listening(served)
+    tracemalloc.start()
+    try:
+        evidence = poll(port, timeout=20)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (evidence.failure, evidence.detail) == ("malformed", "the answer is longer than 65536 bytes")
+    assert evidence.latency_ms < 15_000, "not by the timeout"
+    assert peak < 25_000_000
 
 
 def test_no_connection_is_left_behind(poll: Poll, listening: Listen, spin: Spin) -> None:
