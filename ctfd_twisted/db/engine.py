@@ -6,7 +6,7 @@ import json
 import sqlite3
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -15,12 +15,16 @@ from sqlalchemy import Connection, Engine, Transaction, create_engine, event, ma
 from sqlalchemy.engine import URL
 from sqlalchemy.pool import QueuePool, StaticPool
 
+from ctfd_twisted.db.notices import EVERYTHING
+
 #: PostgreSQL's channel on which nodes, and the triggers of other programs' changes, tell what was touched.
 CHANNEL: Final = "ctfp"
 #: Seconds that SQLite waits for a lock held by another process.
 BUSY_TIMEOUT: Final = 10
 READERS: Final = 3
 POOL_SIZE: Final = 8
+#: What PostgreSQL takes in one notification, in bytes; whoever would tell more tells that everything may have changed.
+LONGEST_NEWS: Final = 7999
 
 
 class SQLiteWatch:
@@ -111,8 +115,13 @@ class Engines:
     def before_commit(self, conn: Connection, topics: frozenset[str]) -> None:
         """Add what other nodes need to hear to the transaction itself, so that it is told if and only if it commits."""
         if topics and self.dialect == "postgresql":
-            news = json.dumps({"node": self.node, "topics": sorted(topics)})
+            news = self._news(topics)
+            if len(news) > LONGEST_NEWS:
+                news = self._news({EVERYTHING})
             conn.execute(_NOTIFY, {"channel": CHANNEL, "news": news})
+
+    def _news(self, topics: Collection[str]) -> str:
+        return json.dumps({"node": self.node, "topics": sorted(topics)})
 
     def commit(self, transaction: Transaction) -> bool:
         """Commit a write transaction; whether it is now known that another program has written as well."""

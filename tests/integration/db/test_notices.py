@@ -6,10 +6,14 @@ from collections.abc import Iterator
 from contextlib import closing
 from itertools import takewhile
 
+import msgspec
 import psycopg
 import pytest
 
-from ctfd_twisted.db.engine import CHANNEL
+from ctfd_twisted.db.database import Database, start_inline
+from ctfd_twisted.db.engine import CHANNEL, open_engines
+from ctfd_twisted.db.notices import EVERYTHING, Bus, touch
+from ctfd_twisted.testing import result_of
 
 pytestmark = pytest.mark.postgresql
 
@@ -69,3 +73,19 @@ def test_every_table_but_our_version_is_watched(database: str) -> None:
 
 def test_a_change_that_is_rolled_back_is_not_told(database: str) -> None:
     assert heard(database, "BEGIN; DELETE FROM users; ROLLBACK", "psql") == []
+
+
+def test_more_topics_than_a_notification_takes_are_told_as_everything(database: str) -> None:
+    node = Database(open_engines(database), Bus(), write=start_inline, read=start_inline)
+    here: list[frozenset[str]] = []
+    node.bus.subscribe(here.append)
+    many = frozenset(f"session:{number:064x}" for number in range(150))
+    with psycopg.connect(database, autocommit=True) as listener:
+        listener.execute(f"LISTEN {CHANNEL}")
+        result_of(node.run(touch, "accounts"))
+        result_of(node.run(touch, *many))
+        with closing(listener.notifies(timeout=30, stop_after=2)) as notices:
+            told = [msgspec.json.decode(notice.payload)["topics"] for notice in notices]
+    node.close()
+    assert told == [["accounts"], [EVERYTHING]]
+    assert here == [{"accounts"}, many]
