@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
-from sqlalchemy import Connection, select
+from msgspec import UNSET, Meta, UnsetType
+from sqlalchemy import Connection, Row, delete, select, update
 
 from ctfd_twisted.accounts import rules
-from ctfd_twisted.accounts.tables import brackets
-from ctfd_twisted.errors import Invalid
+from ctfd_twisted.accounts.tables import brackets, teams, users
+from ctfd_twisted.db.columns import given, matching
+from ctfd_twisted.db.notices import touch
+from ctfd_twisted.db.writes import insert_row
+from ctfd_twisted.errors import Invalid, NotFound
 
 #: ``brackets.type``: who may be in a bracket.
 Members = Literal["users", "teams"]
-
-SEARCHABLE: Final = ("name", "description", "type")
 
 
 class Bracket(msgspec.Struct, frozen=True):
@@ -27,25 +29,53 @@ class Bracket(msgspec.Struct, frozen=True):
 
 
 class BracketFilter(msgspec.Struct, frozen=True):
-    """What a list of brackets is asked for; ``field`` is one of :data:`SEARCHABLE`, and ``None`` does not filter."""
+    """Which brackets are asked for."""
 
-    name: str | None = None
-    description: str | None = None
-    type: str | None = None
-    q: str | None = None
-    field: str | None = None
+    name: str | UnsetType = UNSET
+    description: str | UnsetType = UNSET
+    type: str | UnsetType = UNSET
+    q: str | UnsetType = UNSET
+    field: Literal["name", "description", "type"] | UnsetType = UNSET
+
+
+class BracketFields(msgspec.Struct, frozen=True):
+    """What POST and PATCH take; a ``type`` other than ``users`` and ``teams`` is a bracket that nobody can choose."""
+
+    name: Annotated[str, Meta(max_length=255)] | UnsetType | None = UNSET
+    description: str | UnsetType | None = UNSET
+    type: Annotated[str, Meta(max_length=80)] | UnsetType | None = UNSET
 
 
 def list_brackets(conn: Connection, wanted: BracketFilter) -> tuple[Bracket, ...]:
     """Return the brackets that *wanted* describes, in the order of their ids."""
-    statement = select(brackets).order_by(brackets.c.id)
-    for key in SEARCHABLE:
-        value = getattr(wanted, key)
-        if value is not None:
-            statement = statement.where(brackets.c[key] == value)
-    if wanted.q and wanted.field:
-        statement = statement.where(brackets.c[wanted.field].like(f"%{wanted.q}%"))
-    return tuple(Bracket(row.id, row.name, row.description, row.type) for row in conn.execute(statement))
+    rows = conn.execute(matching(select(brackets), brackets, wanted).order_by(brackets.c.id))
+    return tuple(map(_bracket, rows))
+
+
+def create_bracket(conn: Connection, fields: BracketFields) -> Bracket:
+    """Make a bracket and return it."""
+    bracket_id = insert_row(conn, brackets, {"name": None, "description": None, "type": None, **given(fields)})
+    touch(conn, "accounts")
+    return _read(conn, bracket_id)
+
+
+def update_bracket(conn: Connection, bracket_id: int, fields: BracketFields) -> Bracket:
+    """Change what *fields* names and return the bracket; raises ``NotFound``."""
+    columns = given(fields)
+    if columns:
+        conn.execute(update(brackets).where(brackets.c.id == bracket_id).values(**columns))
+        touch(conn, "accounts")
+    return _read(conn, bracket_id)
+
+
+def delete_bracket(conn: Connection, bracket_id: int) -> None:
+    """Remove a bracket; who was in it is in none. Raises ``NotFound``."""
+    # Databases that CTFd began long ago lack the rule.
+    for table in (users, teams):
+        conn.execute(update(table).where(table.c.bracket_id == bracket_id).values(bracket_id=None))
+    if not conn.execute(delete(brackets).where(brackets.c.id == bracket_id)).rowcount:
+        raise NotFound
+    touch(conn, "accounts")
 
 
 def check_bracket(conn: Connection, bracket_id: int | None, of: Members | None) -> None:
@@ -64,3 +94,14 @@ def check_own_bracket(conn: Connection, bracket_id: int | None, present: int | N
     if present is not None:
         raise Invalid(bracket_id=[rules.BRACKET_SET])
     check_bracket(conn, bracket_id, of)
+
+
+def _read(conn: Connection, bracket_id: int) -> Bracket:
+    row = conn.execute(select(brackets).where(brackets.c.id == bracket_id)).first()
+    if row is None:
+        raise NotFound
+    return _bracket(row)
+
+
+def _bracket(row: Row[Any]) -> Bracket:
+    return Bracket(row.id, row.name, row.description, row.type)

@@ -1,32 +1,24 @@
-"""``GET /api/v1/brackets``."""
+"""``/api/v1/brackets``."""
 
 from __future__ import annotations
 
-from typing import Literal
-
-import msgspec
-from msgspec import UNSET, UnsetType
-
-from ctfd_twisted.accounts.brackets import BracketFilter, list_brackets
+from ctfd_twisted.accounts.brackets import (
+    BracketFields,
+    BracketFilter,
+    create_bracket,
+    delete_bracket,
+    list_brackets,
+    update_bracket,
+)
 from ctfd_twisted.db.database import Database
-from ctfd_twisted.http.answers import Answer, ok
+from ctfd_twisted.http.answers import Answer, done, ok
 from ctfd_twisted.http.call import Call
-from ctfd_twisted.http.gates import ANYONE
+from ctfd_twisted.http.gates import ADMIN, ANYONE
 from ctfd_twisted.http.routes import Routes
 
 
-class BracketQuery(msgspec.Struct, frozen=True):
-    """The query of the list of brackets."""
-
-    name: str | UnsetType = UNSET
-    description: str | UnsetType = UNSET
-    type: str | UnsetType = UNSET
-    q: str | UnsetType = UNSET
-    field: Literal["name", "description", "type"] | UnsetType = UNSET
-
-
 class BracketsApi:
-    """Brackets as everybody reads them."""
+    """Brackets: everybody reads them, administrators change them."""
 
     routes = Routes()
 
@@ -36,6 +28,21 @@ class BracketsApi:
     @routes.get("/api/v1/brackets", ANYONE)
     async def list_brackets(self, call: Call) -> Answer:
         """All brackets that the query describes."""
-        query = msgspec.structs.asdict(call.query(BracketQuery))
-        wanted = BracketFilter(**{key: value for key, value in query.items() if value is not UNSET})
-        return ok(await self._db.read(list_brackets, wanted))
+        return ok(await self._db.read(list_brackets, call.query(BracketFilter)))
+
+    @routes.post("/api/v1/brackets", ADMIN)
+    async def create(self, call: Call) -> Answer:
+        """Make a bracket."""
+        return ok(await self._db.run(create_bracket, call.body(BracketFields)))
+
+    @routes.patch("/api/v1/brackets/<int:bracket_id>", ADMIN)
+    async def update(self, call: Call, bracket_id: int) -> Answer:
+        """Change what the body names."""
+        return ok(await self._db.run(update_bracket, bracket_id, call.body(BracketFields)))
+
+    @routes.delete("/api/v1/brackets/<int:bracket_id>", ADMIN)
+    async def delete(self, call: Call, bracket_id: int) -> Answer:
+        """Remove a bracket, and everybody from it."""
+        del call
+        await self._db.run(delete_bracket, bracket_id)
+        return done()

@@ -8,6 +8,8 @@ from ctfd_twisted.challenges.attempts_api import AttemptsApi
 from ctfd_twisted.challenges.flags_api import FlagsApi
 from ctfd_twisted.challenges.hints_api import HintsApi
 from ctfd_twisted.challenges.reader import ChallengeReader
+from ctfd_twisted.challenges.tags_api import TagsApi
+from ctfd_twisted.challenges.topics_api import TopicsApi
 from ctfd_twisted.challenges.unlocks_api import UnlocksApi
 from ctfd_twisted.db.behind import WriteBehind
 from ctfd_twisted.db.database import Database
@@ -34,4 +36,6 @@ def challenge_handlers(
         FlagsApi(db),
         HintsApi(db, reader),
         UnlocksApi(db),
+        TagsApi(db),
+        TopicsApi(db),
     ]

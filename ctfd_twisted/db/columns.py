@@ -14,14 +14,14 @@ S = TypeVar("S", bound=Select[Any])
 def matching(statement: S, table: Table, wanted: msgspec.Struct) -> S:
     """*statement* for the rows of *table* that *wanted* describes, whose unset fields ask for nothing.
 
-    Each field must be equal to the column of its name. ``field`` and ``q`` search where both are set: in a column of
-    text for a piece of it (``%`` and ``_`` as ``LIKE`` has them), in one of numbers for that number.
+    Each field must be equal to the column of its name. ``field`` and ``q`` search where both say something: in a column
+    of text for a piece of it (``%`` and ``_`` as ``LIKE`` has them), in one of numbers for that number.
     """
     asked = given(wanted)
     name, needle = asked.pop("field", None), asked.pop("q", None)
     for column, value in asked.items():
         statement = statement.where(table.c[column] == value)
-    if name is not None and needle is not None:
+    if name and needle:
         statement = statement.where(_found(table.c[name], needle))
     return statement
 

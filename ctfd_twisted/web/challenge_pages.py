@@ -138,8 +138,8 @@ def view_renderer(pages: Pages) -> Callable[[Call, Mapping[str, Any]], str]:
 
     def render(call: Call, shown: Mapping[str, Any]) -> str:
         opened = opened_challenge(shown, call.competition)
-        context = {"opened": opened, "result": None, "unlocked": None, "now": int(call.now.timestamp())}
-        return pages.part(call, "parts/challenge.html", **context)
+        now = int(call.now.timestamp())
+        return pages.part(call, "parts/challenge.html", opened=opened, result=None, unlocked=None, now=now)
 
     return render
 
