@@ -90,6 +90,8 @@ def _checked(name: str, value: Any) -> Any:
             return read_instant(value)
         case "requirements":
             return _requirements(value)
+        case "id" if value < 1:
+            raise ValueError("Not a valid integer.")
         case _ if isinstance(value, int) and value not in _INTEGERS:
             raise ValueError("Not a valid integer.")
     return value

@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 
 from ctfd_twisted.challenges.bodies import read_fields
 from ctfd_twisted.challenges.registry import challenge_types
-from ctfd_twisted.challenges.tables import challenges, dynamic_challenge, files, solutions
+from ctfd_twisted.challenges.tables import challenges, dynamic_challenge, files, ratings, solutions
 from ctfd_twisted.db.notices import touch
 from ctfd_twisted.errors import Malformed, NotFound
 from ctfd_twisted.http.dates import naive
@@ -76,6 +76,7 @@ def delete_challenge(conn: Connection, challenge_id: int) -> tuple[str, ...]:
     locations = conn.execute(select(files.c.location).where(of_it)).scalars().all()
     conn.execute(delete(files).where(of_it))
     conn.execute(delete(unlocks).where(unlocks.c.type == "solutions", unlocks.c.target.in_(solution)))
+    touch(conn, *_whose(conn, challenge_id))
     # Databases that CTFd began long ago lack some of the cascades, so what they should do is done before.
     conn.execute(delete(submissions).where(submissions.c.challenge_id == challenge_id))
     conn.execute(delete(solutions).where(solutions.c.challenge_id == challenge_id))
@@ -84,6 +85,17 @@ def delete_challenge(conn: Connection, challenge_id: int) -> tuple[str, ...]:
     conn.execute(delete(challenges).where(challenges.c.id == challenge_id))
     touch(conn, "challenges", "standings")
     return tuple(location for location in locations if location)
+
+
+def _whose(conn: Connection, challenge_id: int) -> Iterator[str]:
+    """The topics of those who have answered or rated a challenge: SQLite may give its id to the next one."""
+    for word, column in (
+        ("user", submissions.c.user_id),
+        ("team", submissions.c.team_id),
+        ("user", ratings.c.user_id),
+    ):
+        mine = select(column).where(column.table.c.challenge_id == challenge_id, column.is_not(None)).distinct()
+        yield from (f"{word}:{number}" for number in conn.execute(mine).scalars())
 
 
 def read_challenge(conn: Connection, challenge_id: int) -> dict[str, Any]:
@@ -143,12 +155,13 @@ def _insert(conn: Connection, columns: Mapping[str, Any]) -> int:
         challenge_id: int = conn.execute(challenges.insert().returning(challenges.c.id), columns).scalar_one()
     if "id" in columns and conn.dialect.name == "postgresql":
         # An id that was given does not move the sequence, which would give it away again later.
-        conn.execute(_MOVE_SEQUENCE)
+        conn.execute(_MOVE_SEQUENCE, {"id": challenge_id})
     return challenge_id
 
 
+# Never backwards: the ids of deleted challenges, and of those that others are just making, are not given away again.
 _MOVE_SEQUENCE: Final = text(
-    "SELECT setval(pg_get_serial_sequence('challenges', 'id'), (SELECT max(id) FROM challenges))"
+    "SELECT setval(name, greatest(:id, nextval(name))) FROM pg_get_serial_sequence('challenges', 'id') AS name"
 )
 
 

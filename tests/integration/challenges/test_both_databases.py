@@ -66,6 +66,19 @@ def test_a_challenge_lives_and_goes(any_conn: Connection, now: datetime) -> None
         flags_store.read_flag(conn, flag["id"])
 
 
+def test_an_id_that_is_sent_gives_no_other_away_again(any_conn: Connection, now: datetime) -> None:
+    first, second = (store.create_challenge(any_conn, now, {})["id"] for _ in range(2))
+    store.delete_challenge(any_conn, first)
+    assert store.create_challenge(any_conn, now, {"id": first})["id"] == first
+    next_one = store.create_challenge(any_conn, now, {})["id"]
+    assert next_one > second
+    if any_conn.dialect.name == "postgresql":  # SQLite knows no ids but those that are there
+        store.delete_challenge(any_conn, next_one)
+        store.delete_challenge(any_conn, first)
+        store.create_challenge(any_conn, now, {"id": first})
+        assert store.create_challenge(any_conn, now, {})["id"] > next_one
+
+
 def test_everything_about_a_player(any_conn: Connection, now: datetime) -> None:
     conn, user = any_conn, a_user(any_conn)
     module = insert_row(conn, modules, {"name": "module"})

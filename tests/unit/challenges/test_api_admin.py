@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
+from ctfd_twisted.accounts.tables import users
 from ctfd_twisted.challenges.tables import (
     challenge_topics,
     challenges,
@@ -14,6 +15,7 @@ from ctfd_twisted.challenges.tables import (
     flags,
     hints,
     modules,
+    ratings,
     solutions,
     tags,
     topics,
@@ -75,6 +77,33 @@ def test_an_id_that_is_sent_is_used(platform: MemoryPlatform) -> None:
     assert admin.post(LIST, {"id": 77}).data["id"] == 77
     assert admin.post(LIST, {"id": 77}).status == 500
     assert admin.post(LIST, {}).data["id"] == 78
+
+
+def test_the_highest_id_is_one_like_others(platform: MemoryPlatform) -> None:
+    admin, path = platform.admin(), f"{LIST}/{2**31 - 1}"
+    admin.post(LIST, {"id": 2**31 - 1, "name": "last"})
+    assert admin.get(path).data["name"] == "last"
+    assert admin.patch(path, {"name": "first"}).data["name"] == "first"
+    assert admin.delete(path).status == 200
+    assert admin.get(f"{LIST}/{2**31}").status == 404
+    for number in (0, -1, 2**31):
+        assert admin.post(LIST, {"id": number}).errors == {"id": ["Not a valid integer."]}
+
+
+def test_nothing_of_a_deleted_challenge_clings_to_its_id(platform: MemoryPlatform, make: Make) -> None:
+    admin, ann = platform.admin(), platform.player("ann")
+    later = make(a_challenge, id=1, requirements={"prerequisites": [2]})
+    make(a_challenge, id=2)
+    make(a_flag, 2)
+    user = platform.run(lambda conn: conn.execute(select(users.c.id).where(users.c.name == "ann")).scalar())
+    make(insert_row, ratings, {"user_id": user, "challenge_id": 2, "value": 1, "review": "", "date": platform.now})
+    ann.post(f"{LIST}/attempt", {"challenge_id": 2, "submission": "flag{right}"})
+    assert ann.get(f"{LIST}/2").data["rating"]
+    assert admin.delete(f"{LIST}/2").status == 200
+    assert admin.post(LIST, {"id": 2}).data["id"] == 2
+    shown = ann.get(f"{LIST}/2").data
+    assert (shown["solved_by_me"], shown["attempts"], shown["rating"]) == (False, 0, None)
+    assert ann.get(f"{LIST}/{later}").status == 403
 
 
 def test_a_dynamic_challenge(platform: MemoryPlatform) -> None:
