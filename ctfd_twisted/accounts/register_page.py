@@ -54,7 +54,7 @@ class RegisterPage:
             return elsewhere
         return self._page(call, await self._db.read(asked, call.competition, None))
 
-    @routes.post("/register", ANYONE, limit=(10, 5))
+    @routes.post("/register", ANYONE, limit=(10, 5, "email"))
     async def register(self, call: Call) -> Answer:
         """Store the new user and sign them in."""
         if (elsewhere := _elsewhere(call)) is not None:

@@ -86,14 +86,14 @@ class ResetPages:
         """The form for one's address."""
         return self._elsewhere(call) or self._page(call, can_send=True)
 
-    @routes.post("/reset_password", ANYONE, limit=(10, 60))
+    @routes.post("/reset_password", ANYONE, limit=(10, 60, "email"))
     async def send_link(self, call: Call) -> Answer:
         """Send a link to an address; the answer is the same whether or not somebody has it."""
         if (elsewhere := self._elsewhere(call)) is not None:
             return elsewhere
         email = required_text(call, "email").strip()
         try:
-            self._limits.count("reset", email.lower(), *_PER_ACCOUNT, call.now.timestamp())
+            self._limits.count(("reset", email.lower()), *_PER_ACCOUNT, call.now.timestamp())
         except TooMany:
             return self._page(call, can_send=True, email=email, errors=[TOO_OFTEN])
         found = await self._db.read(player_by_email, self._keys, email)

@@ -57,7 +57,7 @@ class SignInPages:
         """The form, also for who is signed in."""
         return self._pages.render(call, "login.html")
 
-    @routes.post("/login", ANYONE, limit=(10, 5))
+    @routes.post("/login", ANYONE, limit=(10, 5, "name"))
     async def login(self, call: Call) -> Answer:
         """Sign in, under a new session id."""
         name, password = required_text(call, "name"), required_text(call, "password")

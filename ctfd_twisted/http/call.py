@@ -11,7 +11,7 @@ from twisted.web.server import Request
 
 from ctfd_twisted.accounts.identity import Player
 from ctfd_twisted.competition.rules import Competition
-from ctfd_twisted.errors import Forbidden, Malformed
+from ctfd_twisted.errors import Forbidden, Invalid, Malformed
 from ctfd_twisted.http.answers import RedirectTo
 from ctfd_twisted.http.bodies import json_object, read_query, read_struct
 from ctfd_twisted.http.cookies import Cookies, new_sid
@@ -21,6 +21,8 @@ UNKNOWN: Final = Competition({})
 
 S = TypeVar("S", bound=msgspec.Struct)
 
+#: So many parameters of a query are read.
+FIELDS: Final = 1000
 #: Seconds that a signed-in session lasts.
 SESSION_LASTS = 604_800
 _NO_JSON = "Did not attempt to load JSON data because the request Content-Type was not 'application/json'."
@@ -81,7 +83,12 @@ class Call:
 
     def to_login(self) -> Exception:
         """What an anonymous caller gets where a login is needed."""
-        return Forbidden() if self.is_json else RedirectTo(self.with_next("/login"))
+        return Forbidden() if self.wants_json else RedirectTo(self.with_next("/login"))
+
+    @property
+    def wants_json(self) -> bool:
+        """Whether a script is asking: it is answered errors where a browser is led to a page."""
+        return self.is_json or self.by_token
 
     @property
     def is_admin(self) -> bool:
@@ -185,7 +192,10 @@ class Call:
         """The query's parameters, the first value of each."""
         if self._arguments is None:
             _, _, query = self.request.uri.partition(b"?")
-            pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True, max_num_fields=1000) if query else ()
+            try:
+                pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True, max_num_fields=FIELDS)
+            except ValueError:
+                raise Invalid({"": [f"at most {FIELDS} query parameters are read"]}) from None
             self._arguments = {}
             for name, value in pairs:
                 self._arguments.setdefault(name, value.replace("\0", ""))

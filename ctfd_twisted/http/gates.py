@@ -35,7 +35,7 @@ def VERIFIED(call: Call) -> None:  # noqa: N802 - gates read as words
     player = call.player
     if player is None or player.is_admin or player.verified or not call.competition.truthy("verify_emails"):
         return
-    raise Forbidden() if call.is_json else RedirectTo(call.url("/confirm"))
+    raise Forbidden() if call.wants_json else RedirectTo(call.url("/confirm"))
 
 
 def DURING_EVENT(call: Call) -> None:  # noqa: N802 - gates read as words
@@ -62,7 +62,7 @@ def CHALLENGES_VISIBLE(call: Call) -> None:  # noqa: N802 - gates read as words
         return
     if call.player is None:
         raise RedirectTo(call.with_next("/login"))
-    raise Forbidden() if call.is_json else Forbidden("Challenge Visibility is set to Admins Only")
+    raise Forbidden() if call.wants_json else Forbidden("Challenge Visibility is set to Admins Only")
 
 
 def SCORES_VISIBLE(call: Call) -> None:  # noqa: N802 - gates read as words
@@ -73,7 +73,7 @@ def SCORES_VISIBLE(call: Call) -> None:  # noqa: N802 - gates read as words
     if visibility == "private":
         call.require_player()
     elif visibility == "hidden":
-        raise Forbidden() if call.is_json else Forbidden("Scores are currently hidden")
+        raise Forbidden() if call.wants_json else Forbidden("Scores are currently hidden")
     else:
         raise NotFound
 
@@ -99,4 +99,4 @@ def TEAM_REQUIRED(call: Call) -> None:  # noqa: N802 - gates read as words
     """The caller is in a team."""
     TEAMS_MODE(call)
     if call.require_player().team_id is None:
-        raise Forbidden() if call.is_json else RedirectTo(call.with_next("/team"))
+        raise Forbidden() if call.wants_json else RedirectTo(call.with_next("/team"))

@@ -6,6 +6,9 @@ from collections import OrderedDict
 
 from ctfd_twisted.errors import TooMany
 
+#: So many times an endpoint's limit is what one address may ask for all accounts together: hundreds of players in a
+#: hall share one. The setting ``rate_limit_shared_address`` is another number.
+SHARED = 30
 #: So many counters are kept; the ones that were counted longest ago go first.
 KEPT = 50_000
 
@@ -14,11 +17,13 @@ class RateLimits:
     """Counters in memory. A node that restarts forgets them, which forgives at most one window."""
 
     def __init__(self) -> None:
-        self._counters: OrderedDict[tuple[str, str], tuple[int, float]] = OrderedDict()
+        self._counters: OrderedDict[tuple[str, ...], tuple[int, float]] = OrderedDict()
 
-    def count(self, endpoint: str, address: str, limit: int, interval: int, seconds: float) -> None:
-        """Count one request at the instant *seconds*; raises ``TooMany``, and counts nothing, after *limit* of them."""
-        key = (endpoint, address)
+    def count(self, key: tuple[str, ...], limit: int, interval: int, seconds: float) -> None:
+        """Count one request at the instant *seconds*; raises ``TooMany``, and counts nothing, after *limit* of them.
+
+        *key* names the endpoint and who asks: an address, or an account at one.
+        """
         counted, until = self._counters.get(key, (0, 0.0))
         if seconds >= until:
             counted = 0

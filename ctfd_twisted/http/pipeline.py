@@ -27,8 +27,8 @@ from ctfd_twisted.http.call import Call, Front
 from ctfd_twisted.http.callers import MISS, STALE, Callers, Tracker
 from ctfd_twisted.http.cookies import COOKIE
 from ctfd_twisted.http.errors import UNAUTHORIZED, NotFoundInApi, error_answer, error_text
-from ctfd_twisted.http.limits import RateLimits
-from ctfd_twisted.http.routes import Handler, Route
+from ctfd_twisted.http.limits import SHARED, RateLimits
+from ctfd_twisted.http.routes import Handler, Limit, Route
 
 SAFE: Final = frozenset({b"GET", b"HEAD", b"OPTIONS", b"TRACE"})
 _BANNED = "You have been banned from this CTF"
@@ -162,8 +162,7 @@ class Pipeline:
         for gate in route.gates:
             gate(call)
         if route.limit is not None:
-            requests, seconds = route.limit
-            self._limits.count(f"{route.method} {route.path}", call.address, requests, seconds, call.now.timestamp())
+            self._count(call, route, route.limit)
         if any(isinstance(value, int) and value not in INTEGERS for value in parameters.values()):
             raise NotFound  # no database has such an id, and some would rather fail than say so
         answer = handler(call, **parameters)
@@ -174,18 +173,22 @@ class Pipeline:
         cookie = request.getCookie(COOKIE)
         if cookie is not None:
             call.sid = self._front.cookies.read(cookie)
-            if call.sid is not None:
-                found = self._callers.ready_session(call.sid, call.now)
-                player = await self._callers.session(call.sid, call.now) if found is MISS else found
-                if player is STALE:
-                    raise self._ended(call)
-                call.player = player
         authorization = request.getHeader(b"authorization")
-        if authorization and (call.is_json or route.multipart):
+        # CTFd looks at the header of JSON requests alone; a read of the API has no payload and needs no type.
+        if authorization and (call.is_json or route.is_api):
             await self._find_by_token(call, authorization)
+        elif call.sid is not None:
+            await self._find_by_session(call, call.sid)
         if call.player is not None:
             writes = request.method not in SAFE
             self._tracker.saw(call.player, call.address, call.now, writes=writes)
+
+    async def _find_by_session(self, call: Call, sid: str) -> None:
+        found = self._callers.ready_session(sid, call.now)
+        player = await self._callers.session(sid, call.now) if found is MISS else found
+        if player is STALE:
+            raise self._ended(call)
+        call.player = player
 
     def _ended(self, call: Call) -> Exception:
         """What the session gets whose player's password was changed elsewhere; the cookie goes with the answer."""
@@ -204,6 +207,15 @@ class Pipeline:
         # A client with a cookie jar sends both from now on; the cookie is good while the token is.
         if call.sid != caller.sid:
             call.start_session(caller.sid)
+
+    def _count(self, call: Call, route: Route, limit: Limit) -> None:
+        """Count against the account at this address, and against the address as a wide budget: many share one."""
+        endpoint, seconds = f"{route.method} {route.path}", call.now.timestamp()
+        who = str(call.player.id) if call.player is not None else (call.form(limit.by) if limit.by else None)
+        if who:
+            self._limits.count((endpoint, call.address, who.strip().lower()), limit.requests, limit.seconds, seconds)
+        wide = call.competition.integer("rate_limit_shared_address", SHARED) if who else 1
+        self._limits.count((endpoint, call.address), limit.requests * max(1, wide), limit.seconds, seconds)
 
     def _keep_out(self, call: Call) -> None:
         player = call.player
@@ -227,7 +239,7 @@ class Pipeline:
         if isinstance(error, _Banned):
             return self._pages.error(call, 403, error_text(error))
         answer = error_answer(error, self._policy.malformed_payload_status)
-        in_api = route.path.startswith("/api/v1/") or isinstance(error, NotFoundInApi)
+        in_api = route.is_api or isinstance(error, NotFoundInApi)
         if in_api or (isinstance(error, Unauthorized) and call.is_json):
             return answer
         page = self._pages.error(call, answer.status, error_text(error))

@@ -16,10 +16,14 @@ H = TypeVar("H", bound=Callable[..., Any])
 
 
 class Limit(NamedTuple):
-    """At most *requests* in *seconds* per address and endpoint."""
+    """At most *requests* in *seconds* per endpoint and account at an address.
+
+    Who is not signed in yet is told apart by the form's field *by*; without one the address is all that is known.
+    """
 
     requests: int
     seconds: int
+    by: str | None = None
 
 
 class Route(msgspec.Struct, frozen=True):
@@ -34,8 +38,11 @@ class Route(msgspec.Struct, frozen=True):
     always: bool = False
     #: Answered before the competition is set up, but not to the banned.
     before_setup: bool = False
-    #: The body is a form with files, for which an access token counts although the request is no JSON.
-    multipart: bool = False
+
+    @property
+    def is_api(self) -> bool:
+        """Whether this is part of the REST API."""
+        return self.path.startswith("/api/v1/")
 
 
 class Routes:

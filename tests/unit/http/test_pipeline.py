@@ -63,11 +63,42 @@ def test_every_answer_is_protected(platform: MemoryPlatform) -> None:
         assert headers["x-content-type-options"] == "nosniff"
 
 
-def test_a_token_counts_only_for_json_requests(platform: MemoryPlatform) -> None:
-    client = platform.admin()
-    assert client.get("/api/v1/tokens").status == 200
-    other = platform.client(client.token)
-    assert other.get("/api/v1/tokens", content_type="text/plain").status == 302
+def test_a_token_counts_for_the_api_whatever_the_type_and_elsewhere_for_json_alone(platform: MemoryPlatform) -> None:
+    token = platform.admin().token
+    headers = {"Authorization": f"Token {token}"}
+    assert platform.client().get("/api/v1/tokens", headers=headers).status == 200
+    assert platform.client().get("/settings", headers=headers).status == 302
+    assert platform.client().get("/settings", headers=headers, content_type="application/json").status == 200
+
+
+def test_a_script_is_answered_errors_and_a_browser_is_led_to_the_login(platform: MemoryPlatform) -> None:
+    headers = {"Authorization": f"Token {platform.player('ann').token}"}
+    assert platform.client().get("/api/v1/flags", headers=headers).status == 403
+    assert platform.client().get("/api/v1/flags").location.startswith("/login?next=")
+
+
+def test_a_token_counts_whatever_cookie_comes_with_it(platform: MemoryPlatform) -> None:
+    ann = platform.player("ann")
+    ann.cookies["session"] = "s.stale.signature"
+    assert ann.get("/api/v1/users/me").data["name"] == "ann"
+
+
+def test_attempts_to_sign_in_are_counted_by_account_and_widely_by_address(platform: MemoryPlatform) -> None:
+    browser = platform.client()
+    for _ in range(10):
+        assert browser.submit("/login", name="Ann", password="x").status == 200
+    refused = browser.submit("/login", name="ann ", password="x")
+    assert (refused.status, refused.headers["retry-after"]) == (429, "6")
+    assert browser.submit("/login", name="bob", password="x").status == 200
+    platform.configure(rate_limit_shared_address=1)
+    assert browser.submit("/login", name="eve", password="x").status == 429
+    platform.clock.advance(6)
+    assert browser.submit("/login", name="ann", password="x").status == 200
+
+
+def test_too_many_parameters_are_refused(platform: MemoryPlatform) -> None:
+    reply = platform.client().get("/api/v1/brackets?" + "&".join(f"a{number}=1" for number in range(1001)))
+    assert (reply.status, reply.errors) == (400, {"": ["at most 1000 query parameters are read"]})
 
 
 @pytest.mark.parametrize(
@@ -115,12 +146,8 @@ def test_a_browsers_write_needs_its_nonce(platform: MemoryPlatform) -> None:
 
 
 def test_an_authorization_header_that_is_not_used_does_not_switch_csrf_off(platform: MemoryPlatform) -> None:
-    client = platform.player("alice")
-    client.get("/api/v1/tokens")
-    browser = platform.client()
-    browser.cookies = dict(client.cookies)
-    headers = {"Authorization": "Token x", "CSRF-Token": ""}
-    reply = browser.request("POST", "/api/v1/tokens", data={"a": "b"}, headers=headers)
+    headers = {"Authorization": f"Token {platform.player('ann').token}"}
+    reply = platform.client().request("POST", "/login", data={"name": "ann", "password": "x"}, headers=headers)
     assert reply.status == 403
 
 
