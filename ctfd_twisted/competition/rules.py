@@ -24,11 +24,19 @@ DEFAULTS: Final[Mapping[str, Value]] = {
 }
 
 
+#: The longest text of digits that is a number: a longer one counts or measures nothing.
+_DIGITS: Final = 18
+#: The highest number that a setting can mean: in seconds, it can be taken from any instant.
+_HIGHEST: Final = 2**31 - 1
+#: The last second that an instant can have. Somebody who writes milliseconds means a year that will not come.
+_LAST_SECOND: Final = 253_402_300_799
+
+
 def read_value(text: str | None) -> Value | None:
     """The value of a stored *text*; None when it is unset."""
     if text is None or text == "":
         return None
-    if text.isascii() and text.isdigit():
+    if text.isascii() and text.isdigit() and len(text) <= _DIGITS:
         return int(text)
     if text.lower() in {"true", "false"}:
         return text.lower() == "true"
@@ -96,9 +104,9 @@ class Competition:
         return default if value is None else str(value)
 
     def integer(self, key: str, default: int) -> int:
-        """The value as an integer; *default* where it is unset or no number."""
+        """The value as an integer of 32 bits at most; *default* where it is unset or no number."""
         value = self.get(key)
-        return int(value) if isinstance(value, int) else default
+        return min(int(value), _HIGHEST) if isinstance(value, int) else default
 
     def truthy(self, key: str, default: bool = False) -> bool:  # noqa: FBT001, FBT002 - reads well at every call
         """Whether the value counts as yes: 0 and false do not, *default* where it is unset."""
@@ -107,7 +115,7 @@ class Competition:
 
     def _epoch(self, key: str) -> int | None:
         value = self._values.get(key)
-        return value if isinstance(value, int) and not isinstance(value, bool) else None
+        return min(value, _LAST_SECOND) if isinstance(value, int) and not isinstance(value, bool) else None
 
     def started(self, now: datetime) -> bool:
         """Whether the start has passed; an unset start has."""

@@ -133,3 +133,15 @@ def test_a_hill_is_not_won_by_a_flag(platform: MemoryPlatform) -> None:
     told = answer(platform.player("ann"), hill, "x").data
     assert told["status"] == "incorrect"
     assert "hill" in told["message"]
+
+
+@pytest.mark.parametrize("number", [10**12, "9" * 5000])
+def test_a_setting_that_no_event_needs_stops_no_event(platform: MemoryPlatform, make: Make, number: object) -> None:
+    challenge, ann, admin = make(a_challenge, max_attempts=1), platform.player("ann"), platform.admin()
+    names = ("max_attempts_timeout", "freeze", "end", "incorrect_submissions_per_min")
+    body = {"max_attempts_behavior": "timeout", **dict.fromkeys(names, number)}
+    assert admin.patch("/api/v1/configs", body).status == 200
+    assert answer(ann, challenge).data["status"] == "incorrect"
+    assert answer(ann, challenge).status == 429
+    for path in ("/api/v1/challenges", f"/api/v1/challenges/{challenge}", "/api/v1/scoreboard", "/challenges"):
+        assert ann.get(path).status == 200

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -25,6 +25,8 @@ EPOCH = int(T.timestamp())
         ("TRUE", True),
         ("False", False),
         ("²", "²"),
+        ("9" * 18, 999_999_999_999_999_999),
+        ("9" * 5000, "9" * 5000),
         ("x", "x"),
     ],
 )
@@ -83,3 +85,13 @@ def test_the_next_boundary_is_the_nearest_ahead() -> None:
     assert competition.next_boundary(T) == datetime.fromtimestamp(EPOCH + 5, UTC)
     assert competition.frozen_at == datetime.fromtimestamp(EPOCH + 5, UTC)
     assert not competition.frozen(T)
+
+
+def test_numbers_beyond_all_measure_still_mean_something() -> None:
+    milliseconds = str(EPOCH * 1000)
+    competition = Competition({"freeze": milliseconds, "end": milliseconds, "max_attempts_timeout": milliseconds})
+    assert competition.frozen_at == datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
+    assert competition.next_boundary(T) == competition.frozen_at
+    assert (competition.running(T), competition.frozen(T)) == (True, False)
+    assert T - timedelta(seconds=competition.integer("max_attempts_timeout", 300)) < T
+    assert Competition({"max_attempts_timeout": "9" * 5000}).integer("max_attempts_timeout", 300) == 300
