@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
 Network = IPv4Network | IPv6Network
 
@@ -28,13 +29,18 @@ def client_address(peer: str, forwarded: Sequence[str], trusted: Sequence[Networ
 
 def is_trusted(address: str, trusted: Iterable[Network]) -> bool:
     """Whether *address* lies in one of the networks."""
+    parsed = _parsed(address)
+    return parsed is not None and any(parsed in network for network in trusted)
+
+
+@lru_cache(maxsize=10_000)
+def _parsed(address: str) -> IPv4Address | IPv6Address | None:
+    """*address* to compare, None for what is none (a Unix socket's peer); the same few hundred ask all the time."""
     try:
         parsed = ip_address(address)
     except ValueError:
-        return False  # a Unix socket's peer has no address
-    if isinstance(parsed, IPv6Address) and parsed.ipv4_mapped is not None:
-        parsed = parsed.ipv4_mapped
-    return any(parsed in network for network in trusted)
+        return None
+    return parsed.ipv4_mapped or parsed if isinstance(parsed, IPv6Address) else parsed
 
 
 def _hops(forwarded: Sequence[str]) -> Iterable[str]:

@@ -16,7 +16,7 @@ from typing import Final
 from itsdangerous import BadSignature, Signer
 
 COOKIE: Final = b"session"
-#: So many verified cookies are remembered.
+#: So many verified and so many signed cookies are remembered.
 KEPT: Final = 20_000
 
 
@@ -28,6 +28,8 @@ class Cookies:
         self._path = path
         self._nonce_key = hmac.digest(secret_key, b"ctfd-twisted csrf nonce", hashlib.sha256)
         self._read: OrderedDict[bytes, str] = OrderedDict()
+        # A script without a cookie jar is given the same cookie with every answer.
+        self._written: OrderedDict[str, str] = OrderedDict()
 
     def read(self, cookie: bytes | None) -> str | None:
         """The session id in *cookie*; None where there is none or its signature is wrong."""
@@ -51,7 +53,12 @@ class Cookies:
 
     def header(self, sid: str, *, lasts: int | None, secure: bool) -> bytes:
         """The ``Set-Cookie`` value that gives a browser the session *sid* for *lasts* seconds, or until it closes."""
-        value = f"session={self._signer.sign(sid).decode('ascii')}; Path={self._path}; HttpOnly; SameSite=Lax"
+        signed = self._written.get(sid)
+        if signed is None:
+            signed = self._written[sid] = self._signer.sign(sid).decode("ascii")
+            if len(self._written) > KEPT:
+                self._written.popitem(last=False)
+        value = f"session={signed}; Path={self._path}; HttpOnly; SameSite=Lax"
         if lasts is not None:
             value += f"; Max-Age={lasts}"
         if secure:
