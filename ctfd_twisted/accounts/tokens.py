@@ -17,7 +17,7 @@ from ctfd_twisted.accounts.keys import Keys
 from ctfd_twisted.accounts.players import player_of, players
 from ctfd_twisted.accounts.sessions_tables import token_uses
 from ctfd_twisted.accounts.tables import tokens, users
-from ctfd_twisted.db.gathered import gathered, lines
+from ctfd_twisted.db.gathered import gathered, numbers
 from ctfd_twisted.db.notices import touch
 from ctfd_twisted.db.writes import insert_row
 from ctfd_twisted.errors import NotFound
@@ -143,7 +143,7 @@ def record_uses(conn: Connection, uses: Mapping[int, datetime]) -> None:
     again = conn.execute(_USED_AGAIN, {**wanted, "at": max(uses.values())})
     if again.rowcount == len(uses):
         return
-    known = set(map(int, lines(conn.scalar(_KNOWN_USES, wanted))))
+    known = set(numbers(conn.scalar(_KNOWN_USES, wanted)))
     new = [{"token": token_id, "at": at} for token_id, at in uses.items() if token_id not in known]
     if new:
         conn.execute(_FIRST_USE, new)

@@ -12,13 +12,13 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
-from sqlalchemy import BindParameter, Connection, Select, bindparam, func, select
+from sqlalchemy import BindParameter, Connection, Select, and_, bindparam, func, select
 
 from ctfd_twisted.accounts.identity import Player
 from ctfd_twisted.challenges.limits import DEFAULT_TIMEOUT
 from ctfd_twisted.challenges.tables import ratings
 from ctfd_twisted.competition.rules import Competition
-from ctfd_twisted.db.gathered import gathered, lines, pairs
+from ctfd_twisted.db.gathered import gathered, numbers
 from ctfd_twisted.scoring.accounts import account_kind
 from ctfd_twisted.scoring.tables import solves, submissions, unlocks
 
@@ -83,7 +83,7 @@ class Own(msgspec.Struct, frozen=True):
         return sum(instant > since for instant in self.instants.get(challenge_id, ()))
 
 
-_SHOWN: Final = submissions.c.type.not_in(("discard", "ratelimited"))
+_SHOWN: Final = and_(submissions.c.type != "discard", submissions.c.type != "ratelimited")
 
 
 def _facts(*, teams: bool, windowed: bool) -> Select[Any]:
@@ -132,12 +132,13 @@ def read_own(conn: Connection, who: Who) -> Own:
     row = conn.execute(_FACTS[who.teams, who.window is not None], ids).one()
     rated = conn.execute(_RATINGS, {"user": who.user_id}) if row.rated else ()
     own = Own(
-        solved=frozenset(map(int, lines(row.solved))),
-        hints=frozenset(map(int, lines(row.hints))),
+        solved=frozenset(numbers(row.solved)),
+        hints=frozenset(numbers(row.hints)),
         ratings={rating.challenge_id: Rating(rating.value, rating.review) for rating in rated},
     )
     if who.window is None:
-        return replace(own, attempts={number: int(count) for number, count in pairs(row.attempts)})
+        counts = numbers(row.attempts)
+        return replace(own, attempts=dict(zip(counts[::2], counts[1::2], strict=True)))
     return replace(own, window=who.window, instants=_read_instants(conn, who, row.newest))
 
 

@@ -7,9 +7,13 @@ database join its rows.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Text, cast, func
+from sqlalchemy import ColumnElement, Text, cast, func, literal_column
+
+# As columns, because SQLAlchemy writes a text given here into the statement anew at each execution.
+_BLANK: Final = literal_column("' '", Text)
+_LINE_END: Final[Any] = literal_column("'\n'", Text)
 
 
 def gathered(column: ColumnElement[Any], *more: ColumnElement[Any]) -> ColumnElement[str]:
@@ -20,15 +24,16 @@ def gathered(column: ColumnElement[Any], *more: ColumnElement[Any]) -> ColumnEle
     """
     line: ColumnElement[str] = cast(column, Text)
     for other in more:
-        line = line + " " + cast(other, Text)
-    return func.aggregate_strings(line, "\n")
+        line = line + _BLANK + cast(other, Text)
+    return func.aggregate_strings(line, _LINE_END)
 
 
-def lines(text: str | None) -> list[str]:
-    """The lines of such a text."""
-    return text.split("\n") if text else []
+def numbers(text: str | None) -> list[int]:
+    """All values of such a text, where they are whole numbers."""
+    return list(map(int, text.split())) if text else []
 
 
 def pairs(text: str | None) -> list[tuple[int, str]]:
-    """The same where each line is a whole number and one more value."""
-    return [(int(number), value) for number, _, value in (line.partition(" ") for line in lines(text))]
+    """The rows of such a text, where each is a whole number and one more value."""
+    rows = (line.partition(" ") for line in (text.split("\n") if text else ()))
+    return [(int(number), value) for number, _, value in rows]

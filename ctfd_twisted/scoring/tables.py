@@ -35,8 +35,8 @@ solves = Table(
     Column("team_id", ForeignKey("teams.id", ondelete="CASCADE")),
     UniqueConstraint("challenge_id", "user_id"),
     UniqueConstraint("challenge_id", "team_id"),
-    Index("ctfp_ix_solves_user", "user_id"),
-    Index("ctfp_ix_solves_team", "team_id"),
+    Index("ctfp_ix_solves_user", "user_id", "challenge_id"),
+    Index("ctfp_ix_solves_team", "team_id", "challenge_id"),
 )
 
 awards = Table(
