@@ -18,7 +18,8 @@ from ctfd_twisted.koth.keys import ensure_secrets
 from ctfd_twisted.koth.office import TROUBLE, Office
 from ctfd_twisted.koth.plans import Plan, PlannedHill, begin, read_plan, rest
 from ctfd_twisted.koth.recording import LEASE, NotTheHolder
-from ctfd_twisted.koth.watch import INSTANT, Watch
+from ctfd_twisted.koth.rounds import INSTANT
+from ctfd_twisted.koth.watch import Watch
 
 #: Seconds for which the lease is taken, and between two renewals: who finds it expired has looked for it no later than
 #: one renewal before, so that a dead node is replaced after at most the sum of both.

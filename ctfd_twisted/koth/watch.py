@@ -1,8 +1,8 @@
-"""One hill under watch: its timer, and at most one poll under way."""
+"""One hill under watch: its rounds, and at most one poll under way."""
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -17,12 +17,10 @@ from ctfd_twisted.koth.office import Office
 from ctfd_twisted.koth.plans import PlannedHill, begin_reset, end_reset, pull_in
 from ctfd_twisted.koth.protocol import Evidence
 from ctfd_twisted.koth.recording import Moment
+from ctfd_twisted.koth.rounds import INSTANT, Rounds
 from ctfd_twisted.koth.rules import Unasked
-from ctfd_twisted.koth.schedule import Schedule
 from ctfd_twisted.koth.skipping import catch_up
 
-#: The least time: what is due at a competition's end is not due any more.
-INSTANT: Final = timedelta(microseconds=1)
 #: Seconds between two looks whether a target that is being reset has no owner any more, and for how long they go on.
 LOOK: Final = 2.0
 LONGEST_RESET: Final = timedelta(minutes=5)
@@ -31,16 +29,14 @@ LONGEST_RESET: Final = timedelta(minutes=5)
 class Watch:
     """Polls one hill at its moments, while it is open.
 
-    The timer is set for the next tick before the poll of this one begins, so that nothing that happens to a poll moves
-    a tick. What is still under way when the next tick is due overruns that one.
+    Nothing that happens to a poll moves a tick. What is still under way when the next tick is due overruns that one.
     """
 
     def __init__(self, office: Office, hill: PlannedHill) -> None:
         self._office = office
         self.hill = hill
         self._end: datetime | None = None
-        self._next = 0
-        self._timer: IDelayedCall | None = None
+        self._rounds = Rounds(office.clock, self._tick)
         self._reset_timer: IDelayedCall | None = None
         self._polling = False
         self._resetting = False
@@ -70,11 +66,10 @@ class Watch:
             self._await_reset()
 
     def rest(self) -> None:
-        """Set no more timers; a poll under way is finished and recorded."""
+        """Begin nothing more; a poll under way is finished and recorded."""
         self.open = False
-        for timer in (self._timer, self._reset_timer):
-            if timer is not None and timer.active():
-                timer.cancel()
+        self._rounds.stop()
+        self._stop_reset_timer()
 
     def abandon(self) -> None:
         """Rest, and give up what is under way: another node has the lease."""
@@ -91,7 +86,7 @@ class Watch:
         done = False
         while not done:
             piece = await self._office.note(catch_up, self.hill.challenge_id, until)
-            self._next, done = max(self._next, piece.next_tick), piece.done
+            self._rounds.next, done = max(self._rounds.next, piece.next_tick), piece.done
 
     async def _catch_up(self) -> None:
         self._catching_up = True
@@ -99,8 +94,8 @@ class Watch:
             # Whoever polled before us may have left ticks behind. What becomes due while these are written is
             # recorded in the next round, until there is nothing to write.
             before = -1
-            while self.open and before != self._next:
-                before = self._next
+            while self.open and before != self._rounds.next:
+                before = self._rounds.next
                 await self.catch_up(self._before_end())
         finally:
             self._catching_up = False
@@ -114,51 +109,40 @@ class Watch:
     # Ticks
 
     def _set_out(self) -> None:
+        self._rounds.stop()
         schedule = self.hill.schedule
         if schedule is not None:
             # A poll that is under way has a number that is not recorded yet.
-            self._next = max(self._next, self.hill.next_tick)
-            self._set_timer(schedule)
+            following = self._rounds.next = max(self._rounds.next, self.hill.next_tick)
+            self._rounds.start(schedule, self._end)
+            wait = (schedule.due(following) - self._office.now()).total_seconds()
+            if wait > schedule.interval + schedule.jitter:
+                note = self._office.note(pull_in, self.hill.challenge_id, following)
+                self._spawn(note, "pulling in the schedule")
         self._await_reset()
 
-    def _set_timer(self, schedule: Schedule) -> None:
-        if self._timer is not None and self._timer.active():
-            self._timer.cancel()
-        due = schedule.due(self._next)
-        if self._end is None or due < self._end:
-            wait = (due - self._office.now()).total_seconds()
-            self._timer = self._office.clock.callLater(max(0.0, wait), self._tick)
-            if wait > schedule.interval + schedule.jitter:
-                note = self._office.note(pull_in, self.hill.challenge_id, self._next)
-                self._spawn(note, "pulling in the schedule")
-
-    def _tick(self) -> None:
-        schedule = self.hill.schedule
-        if schedule is None or not self._office.leads():
+    def _tick(self, moment: Moment, passed: Sequence[Moment]) -> None:
+        if not self._office.leads():
             return
-        # The timer may come late, by whole ticks if this process stood still; never early, but for rounding.
-        tick = max(self._next, schedule.last_due(self._office.now()))
-        passed = [Moment(number, schedule.due(number)) for number in range(self._next, tick)]
-        self._next = tick + 1
-        self._set_timer(schedule)
-        now = Moment(tick, schedule.due(tick))
         if self._resetting:
-            self._skip([*passed, now], "resetting", "the target is being reset")
+            self._skip([*passed, moment], "resetting", "the target is being reset")
         elif self._polling:
-            self._skip([*passed, now], "overrun", "an earlier poll was still under way")
+            self._skip([*passed, moment], "overrun", "an earlier poll was still under way")
         else:
             self._skip(passed, "missed", "the platform did not poll at that time")
             self._polling = True
-            self._spawn(self._poll(now), "a poll")
+            self._spawn(self._poll(moment), "a poll")
 
-    def _skip(self, moments: Iterable[Moment], outcome: Unasked, detail: str) -> None:
-        skipped = tuple(moments)
-        if skipped:
-            self._spawn(self._office.skip(self.hill.challenge_id, skipped, outcome, detail), "skipping ticks")
+    def _skip(self, moments: Sequence[Moment], outcome: Unasked, detail: str) -> None:
+        if moments:
+            self._spawn(self._office.skip(self.hill.challenge_id, moments, outcome, detail), "skipping ticks")
 
     async def _poll(self, moment: Moment) -> None:
         office, challenge_id = self._office, self.hill.challenge_id
         try:
+            # In the reactor's next turn: the call that led here returns first, and with it the next tick's is set. So
+            # what a poll does when its time is over never comes before the tick that it overruns.
+            await deferLater(office.clock, 0)
             evidence = await self._ask()
         except CancelledError:
             raise
@@ -182,12 +166,15 @@ class Watch:
 
     def _await_reset(self) -> None:
         """Set the timer for the next reset, if there is one to come."""
-        if self._reset_timer is not None and self._reset_timer.active():
-            self._reset_timer.cancel()
+        self._stop_reset_timer()
         moment = self.hill.next_reset()
         if self.open and moment is not None and not self._resetting:
             wait = (moment - self._office.now()).total_seconds()
             self._reset_timer = self._office.clock.callLater(max(0.0, wait), self._begin_reset)
+
+    def _stop_reset_timer(self) -> None:
+        if self._reset_timer is not None and self._reset_timer.active():
+            self._reset_timer.cancel()
 
     def _begin_reset(self) -> None:
         # A poll under way comes first; when it is done it sets the timer again.
