@@ -12,8 +12,9 @@ from ctfd_twisted.challenges.attempts import not_installed
 from ctfd_twisted.challenges.catalogue import Catalogue, Entry, File
 from ctfd_twisted.challenges.detail import Glance, shown_challenge, solution_state, visible_solution
 from ctfd_twisted.challenges.listing import ListFilter, Listing, placeholder
+from ctfd_twisted.challenges.memo import ROOM, Memo
 from ctfd_twisted.challenges.opened import Look, record_opened
-from ctfd_twisted.challenges.reader import ChallengeReader, Memo
+from ctfd_twisted.challenges.reader import ChallengeReader
 from ctfd_twisted.challenges.registry import challenge_types
 from ctfd_twisted.challenges.rules import Reach
 from ctfd_twisted.challenges.solvers import TOPICS as SOLVERS_TOPICS
@@ -61,9 +62,9 @@ class ChallengesApi:
         self._reader = reader
         self._sign = sign
         self._render_view = render_view
-        self._solvers = KeyedSnapshots(db, db.bus, read_solvers, SOLVERS_TOPICS, limit=2_000)
+        self._solvers = KeyedSnapshots(db, db.bus, read_solvers, SOLVERS_TOPICS, limit=2_000, weigh=len, room=ROOM)
         self._listings: dict[tuple[bool, bool], tuple[Catalogue, Listing]] = {}
-        self._details: Memo[Answer] = Memo()
+        self._details: Memo[Answer] = Memo(lambda answer: len(answer.body))
         self._looked: Throttle[tuple[int, int]] = Throttle(_LOOK_AGAIN)
         self._looks = behind.notes(record_opened)
 
@@ -132,7 +133,13 @@ class ChallengesApi:
         player = call.player
         # A window may hold the session's nonce, so it is kept for this session alone.
         key = (call.sid, entry.id, None if player is None else (player.id, player.team_id), call.is_admin, counts)
-        basis = (call.competition, call.competition.ended(call.now), view.own, entry, view.next_after(entry))
+        basis = (
+            call.competition,
+            call.competition.ended(call.now),
+            _own_of(view, entry),
+            entry,
+            view.next_after(entry),
+        )
         kept = self._details.get(key, basis, call.now)
         if kept is not None:
             return kept
@@ -188,6 +195,18 @@ class ChallengesApi:
             "id": visible_solution(entry.solution, solved=solved),
             "state": solution_state(entry.solution),
         })  # fmt: skip
+
+
+def _own_of(view: View, entry: Entry) -> tuple[object, ...]:
+    """What of a challenge's detail is the caller's own: an answer to another challenge leaves it as it is."""
+    own = view.own
+    return (
+        entry.id in own.solved,
+        own.attempts.get(entry.id),
+        own.instants.get(entry.id),
+        own.ratings.get(entry.id),
+        [hint.id in own.hints for hint in entry.hints],
+    )
 
 
 def _good_until(call: Call, view: View, entry: Entry) -> datetime:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from ctfd_twisted.challenges.catalogue import Catalogue, Entry, Numbers
+from ctfd_twisted.challenges.memo import Memo
 from ctfd_twisted.challenges.registry import challenge_types
 from ctfd_twisted.challenges.rules import SECRET_TEXT, Reach, Viewer, like, reach
 
 _encode = msgspec.json.Encoder().encode
-
-#: So many different answers are kept. Players who have solved the same share one, as all do in the opening rush.
-_KEPT: Final = 1_000
 
 
 class ListFilter(msgspec.Struct, frozen=True):
@@ -70,8 +68,9 @@ class Listing:
         self._everything = everything
         lines = [self._line(entry, counts=counts) for entry in catalogue.entries.values() if entry.installed]
         self._lines = sorted(lines, key=lambda line: line.order)
-        #: Finished answers by all that makes them differ, with the instant until which each is good.
-        self._bodies: dict[Viewer, tuple[datetime | None, bytes]] = {}
+        #: Finished answers by all that makes them differ. Players who have solved the same share one, as all do in the
+        #: opening rush.
+        self._bodies: Memo[bytes] = Memo(len)
 
     def _line(self, entry: Entry, *, counts: bool) -> _Line:
         numbers = entry.live if self._everything else entry.public
@@ -89,14 +88,10 @@ class Listing:
         """The answer for *viewer* at *now*, in its envelope."""
         if wanted is not None and not wanted.is_empty:
             return self._joined(viewer, now, wanted.admits)
-        until, body = self._bodies.get(viewer, (now, b""))
-        if until is None or now < until:
+        body = self._bodies.get(viewer, (), now)
+        if body is not None:
             return body
-        body = self._joined(viewer, now, None)
-        if len(self._bodies) >= _KEPT:
-            del self._bodies[next(iter(self._bodies))]
-        self._bodies[viewer] = (self._catalogue.next_release(now), body)
-        return body
+        return self._bodies.put(viewer, (), self._catalogue.next_release(now), self._joined(viewer, now, None))
 
     def _joined(self, viewer: Viewer, now: datetime, admits: Callable[[Mapping[str, Any]], bool] | None) -> bytes:
         return b'{"success":true,"data":[' + b",".join(self._pieces(viewer, now, admits)) + b"]}"

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Hashable
-from datetime import datetime
-from typing import Any, Final, Generic, TypeVar
+from typing import Final
 
 from ctfd_twisted.challenges.catalogue import TOPICS, Catalogue, read_catalogue
 from ctfd_twisted.challenges.own import Own, Who, read_own
@@ -16,12 +13,8 @@ from ctfd_twisted.db.notices import Bus
 from ctfd_twisted.db.snapshot import KeyedSnapshots, Snapshot
 from ctfd_twisted.http.call import Call
 
-V = TypeVar("V")
-
 #: So many players' own facts are kept at a time.
 _PLAYERS: Final = 10_000
-#: So many finished answers are kept at a time, of some kilobytes each.
-_ANSWERS: Final = 5_000
 _NOTHING: Final = Own()
 
 
@@ -54,29 +47,3 @@ def _view(call: Call, catalogue: Catalogue, own: Own) -> View:
     if call.player is not None and catalogue.audiences:
         viewer = Viewer(own.solved, catalogue.modules_of(call.player.account_id(call.competition)))
     return View(catalogue, own, viewer, call.is_admin, call.now)
-
-
-class Memo(Generic[V]):
-    """Finished answers, each good as long as what it was made of is the same, and until an instant."""
-
-    def __init__(self) -> None:
-        self._kept: OrderedDict[Hashable, tuple[tuple[Any, ...], datetime | None, V]] = OrderedDict()
-
-    def get(self, key: Hashable, basis: tuple[Any, ...], now: datetime) -> V | None:
-        """The answer kept under *key*, if it was made of *basis* and is still good at *now*."""
-        kept = self._kept.get(key)
-        if kept is None:
-            return None
-        made_of, until, value = kept
-        # What is the same object needs no comparison, which is the common case; equal parts of a rebuilt whole do.
-        if made_of != basis or (until is not None and now >= until):
-            del self._kept[key]
-            return None
-        return value
-
-    def put(self, key: Hashable, basis: tuple[Any, ...], until: datetime | None, value: V) -> V:
-        """Keep *value* and return it."""
-        self._kept[key] = (basis, until, value)
-        if len(self._kept) > _ANSWERS:
-            self._kept.popitem(last=False)
-        return value

@@ -26,10 +26,11 @@ T = TypeVar("T")
 class _Slot(Generic[T]):
     """One value: absent, being built (with those who wait for it), or there."""
 
-    __slots__ = ("building", "value", "waiting")
+    __slots__ = ("building", "value", "waiting", "weight")
 
     def __init__(self) -> None:
         self.value: T | None = None
+        self.weight = 0
         self.building = False
         self.waiting: list[Deferred[T]] = []
 
@@ -109,6 +110,7 @@ class KeyedSnapshots(Generic[K, T]):
 
     :param topics: which commits make every key's value stale.
     :param topics_of: which further commits make one key's value stale, for example ``{f"user:{key}"}``.
+    :param weigh: how many bytes a value takes; those asked for last are kept that together fit into *room*.
     """
 
     def __init__(
@@ -120,12 +122,17 @@ class KeyedSnapshots(Generic[K, T]):
         *,
         topics_of: Callable[[K], Iterable[str]] | None = None,
         limit: int = 10_000,
+        weigh: Callable[[T], int] | None = None,
+        room: int = 0,
     ) -> None:
         self._db = db
         self._build = build
         self._topics = frozenset(topics)
         self._topics_of = topics_of
         self._limit = limit
+        self._weigh = weigh
+        self._room = room
+        self._weight = 0
         self._slots: OrderedDict[K, _Slot[T]] = OrderedDict()
         self._keys_by_topic: dict[str, set[K]] = {}
         bus.subscribe(self._heard)
@@ -145,7 +152,16 @@ class KeyedSnapshots(Generic[K, T]):
             slot = self._add(key)
         elif slot.value is not None:
             return _given(slot.value)
-        return slot.get(lambda: self._db.read(self._build, key))
+        return slot.get(lambda: self._db.read(self._build, key).addCallback(self._weighed, key, slot))
+
+    def _weighed(self, value: T, key: K, slot: _Slot[T]) -> T:
+        """*value* of *key*, when there is room for it: what was not asked for longest is forgotten."""
+        if self._weigh is not None and self._slots.get(key) is slot:
+            slot.weight = self._weigh(value)
+            self._weight += slot.weight
+            while self._weight > self._room:
+                self._forget(next(iter(self._slots)))
+        return value
 
     def _add(self, key: K) -> _Slot[T]:
         slot = self._slots[key] = _Slot()
@@ -156,9 +172,11 @@ class KeyedSnapshots(Generic[K, T]):
         return slot
 
     def _forget(self, key: K) -> None:
-        if self._slots.pop(key, None) is None or self._topics_of is None:
+        slot = self._slots.pop(key, None)
+        if slot is None:
             return
-        for topic in self._topics_of(key):
+        self._weight -= slot.weight
+        for topic in self._topics_of(key) if self._topics_of else ():
             keys = self._keys_by_topic.get(topic)
             if keys is not None:
                 keys.discard(key)
@@ -169,6 +187,7 @@ class KeyedSnapshots(Generic[K, T]):
         if concerns(topics, self._topics):
             self._slots.clear()
             self._keys_by_topic.clear()
+            self._weight = 0
             return
         for topic in topics & self._keys_by_topic.keys():
             for key in tuple(self._keys_by_topic.get(topic, ())):

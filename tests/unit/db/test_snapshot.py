@@ -120,3 +120,34 @@ class SnapshotTests(SynchronousTestCase):
         assert (snapshots.ready("b"), snapshots.ready("d")) == (None, "d4")
         self.bus.publish({"all"})
         assert snapshots.ready("d") is None
+
+    def test_keys_are_kept_that_fit_together(self) -> None:
+        def build(_conn: object, key: str) -> str:
+            return key * 10
+
+        snapshots = KeyedSnapshots(self.db, self.bus, build, {"all"}, weigh=len, room=25)
+
+        def ask(*keys: str) -> list[str | None]:
+            for key in keys:
+                waiting = self.asked(snapshots.get(key))
+                self.threads.finish_all()
+                assert self.successResultOf(waiting) == key * 10
+            return [snapshots.ready(key) for key in ("a", "b", "c")]
+
+        assert ask("a", "b") == ["a" * 10, "b" * 10, None]
+        snapshots.ready("a")
+        assert ask("c") == ["a" * 10, None, "c" * 10]
+        assert ask("more than fits") == [None, None, None]
+        self.bus.publish({"all"})
+        assert ask("a", "b") == ["a" * 10, "b" * 10, None]
+
+    def test_what_was_overtaken_takes_no_room(self) -> None:
+        snapshots = KeyedSnapshots(self.db, self.bus, self.build, {"all"}, weigh=len, room=4)
+        for _ in range(5):
+            snapshots.get("a")
+            self.bus.publish({"all"})
+            self.threads.finish_all()
+        for key in ("a", "b"):
+            snapshots.get(key)
+            self.threads.finish_all()
+        assert (snapshots.ready("a"), snapshots.ready("b")) == ("a6", "b7")
