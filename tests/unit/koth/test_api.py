@@ -95,6 +95,23 @@ def test_the_list_shows_kings_and_the_next_tick(arena: Arena) -> None:
     assert (hill["last_outcome"], hill["failures"]) == ("unauthorized", 1)
 
 
+def test_what_is_shown_is_never_older_than_the_last_tick(arena: Arena) -> None:
+    arena.play(2)
+    (before,) = arena.get()
+    arena.play(1)
+    (after,) = arena.get()
+    assert (before["ticks_held"], after["ticks_held"], after["last_outcome"]) == (3, 4, "up")
+    assert arena.get(f"/{arena.hill}")["standings"][0]["ticks"] == 4
+    arena.platform.hill_reach.refusing.add("hill")
+    arena.play(1)
+    assert arena.get()[0]["last_outcome"] == "down"
+    arena.platform.hill_reach.refusing.clear()
+    arena.agent.owner = "bob"
+    arena.play(1)
+    assert (arena.get()[0]["king"]["name"], arena.get()[0]["ticks_held"]) == ("bob", 1)
+    assert arena.ada.get(f"/api/v1/challenges/{arena.hill}").data["koth"]["king"]["name"] == "bob"
+
+
 def test_one_hill_comes_with_its_standings_and_reigns(arena: Arena) -> None:
     arena.play(2)
     arena.agent.owner = "bob"
