@@ -14,9 +14,9 @@ from ctfd_twisted.http.gates import ACCOUNTS_VISIBLE, ADMIN, SCORES_VISIBLE
 from ctfd_twisted.http.routes import Routes
 from ctfd_twisted.http.site import HasRoutes
 from ctfd_twisted.scoring import awards_store
-from ctfd_twisted.scoring.scoreboard import MOST, TOPICS, Top, read_scoreboard, read_top
+from ctfd_twisted.scoring.scoreboard import TOPICS, Top, read_scoreboard, read_top, top_answer
 
-_NOBODY = Answer(b'{"success":true,"data":{}}')
+_NOBODY = Answer(top_answer((), 1))
 
 
 def scoring_handlers(db: Database) -> list[HasRoutes]:
@@ -31,7 +31,7 @@ class ScoreboardApi:
 
     def __init__(self, db: Database) -> None:
         self._boards = KeyedSnapshots(db, db.bus, read_scoreboard, TOPICS, limit=1)
-        self._tops = KeyedSnapshots(db, db.bus, read_top, TOPICS, limit=1_000)
+        self._tops = KeyedSnapshots(db, db.bus, read_top, TOPICS, limit=100)
 
     @routes.get("/api/v1/scoreboard", ACCOUNTS_VISIBLE, SCORES_VISIBLE)
     def show_board(self, call: Call) -> Any:
@@ -50,9 +50,12 @@ class ScoreboardApi:
                 bracket_id = row_id(bracket)
             except NotFound:
                 return _NOBODY
-        wanted = Top(min(max(count, 1), MOST), bracket_id, call.url(""))
-        body = self._tops.ready(wanted)
-        return _later(self._tops.get(wanted)) if body is None else Answer(body)
+        wanted = Top(bracket_id, call.url(""))
+        members = self._tops.ready(wanted)
+        return self._top_later(wanted, count) if members is None else Answer(top_answer(members, count))
+
+    async def _top_later(self, wanted: Top, count: int) -> Answer:
+        return Answer(top_answer(await self._tops.get(wanted), count))
 
 
 async def _later(body: Any) -> Answer:

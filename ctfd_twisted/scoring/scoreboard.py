@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, and_, case, select
 
 from ctfd_twisted.accounts.tables import brackets, users
 from ctfd_twisted.challenges.tables import challenges
@@ -24,10 +24,13 @@ TOPICS: Final = ("standings", "challenges", "accounts", "config")
 MOST: Final = 50
 
 
-class Top(NamedTuple):
-    """How many of the first are asked for, and of which bracket; *root* begins the addresses."""
+#: Challenges of which everybody may know; those of others are told by no id.
+_KNOWN: Final = ("visible", "locked")
 
-    places: int
+
+class Top(NamedTuple):
+    """Of which bracket the first are asked for, ``None`` for all; *root* begins the addresses."""
+
     bracket_id: int | None
     root: str
 
@@ -78,14 +81,17 @@ def _members(conn: Connection, competition: Competition) -> defaultdict[int, lis
     return members
 
 
-def read_top(conn: Connection, wanted: Top) -> bytes:
-    """The first accounts by their places, each with everything that scored: ``{"1": {..., "solves": [...]}}``."""
+def read_top(conn: Connection, wanted: Top) -> tuple[bytes, ...]:
+    """The first accounts by their places, each with everything that scored, as members of the answer's object."""
+    known = select(brackets.c.id).where(brackets.c.id == wanted.bracket_id)
+    if wanted.bracket_id is not None and conn.execute(known).first() is None:
+        return ()
     competition = read_competition(conn)
     kind = account_kind(teams_mode=competition.teams)
-    board = standings(conn, competition, bracket_id=wanted.bracket_id)[: min(max(wanted.places, 1), MOST)]
+    board = standings(conn, competition, bracket_id=wanted.bracket_id)[:MOST]
     scored = _scored(conn, competition, board)
-    return _answer({
-        str(row.place): {
+    return tuple(
+        b'"%d":%b' % (row.place, msgspec.json.encode({
             "id": row.account_id,
             "account_url": f"{wanted.root}/{kind.word}s/{row.account_id}",
             "name": row.name,
@@ -93,26 +99,41 @@ def read_top(conn: Connection, wanted: Top) -> bytes:
             "bracket_id": row.bracket_id,
             "bracket_name": row.bracket_name,
             "solves": scored[row.account_id],
-        }
+        }))
         for row in board
-    })  # fmt: skip
+    )  # fmt: skip
+
+
+def top_answer(members: tuple[bytes, ...], places: int) -> bytes:
+    """The whole answer about the first *places* of what ``read_top`` returned: ``{"1": {..., "solves": [...]}}``."""
+    return b'{"success":true,"data":{%b}}' % b",".join(members[: min(max(places, 1), MOST)])
 
 
 def _scored(
     conn: Connection, competition: Competition, board: tuple[Standing, ...]
 ) -> defaultdict[int, list[dict[str, Any]]]:
-    """Solves and awards of each account up to the freeze, oldest first; those of no value too."""
+    """Solves and awards of each account up to the freeze, oldest first; those of no value too.
+
+    Hidden challenges, and hidden and banned members of teams, score without being named.
+    """
     kind = account_kind(teams_mode=competition.teams)
     ids = [row.account_id for row in board]
     worth = displayed_value(frozen_values(conn, competition)).label("value")
     solve, award = solves.c, awards.c
+    known = case((challenges.c.state.in_(_KNOWN), challenges.c.id)).label("challenge_id")
+    person = users.c.id.label("user_id")
     of_solves = (
-        select(solve.id, solve.challenge_id, solve.user_id, solve.team_id, worth, submissions.c.date)
+        select(solve.id, known, person, solve.team_id, worth, submissions.c.date)
         .join_from(solves, submissions, submissions.c.id == solve.id)
         .join(challenges, challenges.c.id == solve.challenge_id)
+        .outerjoin(users, and_(users.c.id == solve.user_id, USERS.listed))
         .where(kind.of(solves).in_(ids))
     )
-    of_awards = select(award.id, award.user_id, award.team_id, award.value, award.date).where(kind.of(awards).in_(ids))
+    of_awards = (
+        select(award.id, person, award.team_id, award.value, award.date)
+        .outerjoin(users, and_(users.c.id == award.user_id, USERS.listed))
+        .where(kind.of(awards).in_(ids))
+    )
     if competition.frozen_at is not None:
         of_solves = of_solves.where(submissions.c.date < competition.frozen_at)
         of_awards = of_awards.where(award.date < competition.frozen_at)

@@ -16,7 +16,7 @@ from ctfd_twisted.http.answers import Answer
 from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.gates import ACCOUNTS_VISIBLE, SCORES_VISIBLE
 from ctfd_twisted.http.routes import Routes
-from ctfd_twisted.scoring.scoreboard import TOPICS, Top, read_top
+from ctfd_twisted.scoring.scoreboard import TOPICS, Top, read_top, top_answer
 from ctfd_twisted.scoring.store import Standing
 from ctfd_twisted.web.graph import Graph, score_graph
 from ctfd_twisted.web.pages import Pages
@@ -97,7 +97,7 @@ class Drawn(msgspec.Struct, frozen=True):
 
 def read_graph(conn: Connection, bracket_id: int | None) -> Drawn:
     """The graph of the first ten, of one bracket if there is one."""
-    answer: dict[str, Any] = msgspec.json.decode(read_top(conn, Top(_LINES, bracket_id, "")))
+    answer: dict[str, Any] = msgspec.json.decode(top_answer(read_top(conn, Top(bracket_id, "")), _LINES))
 
     def scored(account: dict[str, Any]) -> list[tuple[float, int]]:
         return [(datetime.fromisoformat(one["date"]).timestamp(), one["value"] or 0) for one in account["solves"]]

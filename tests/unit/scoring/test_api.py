@@ -133,6 +133,25 @@ class TestTop:
             }
         }
 
+    def test_what_is_hidden_scores_without_being_named(self, platform: MemoryPlatform, make: Make) -> None:
+        platform.configure(user_mode="teams")
+        team = make(a_team)
+        ann, *ghosts = (make(a_user, team_id=team, **flags) for flags in ({}, {"hidden": True}, {"banned": True}))
+        shown, locked, hidden = (make(a_challenge, state=state) for state in ("visible", "locked", "hidden"))
+        for user, number in zip((ann, *ghosts), (hidden, shown, locked), strict=True):
+            make(a_solve, number, user, team_id=team)
+        make(an_award, ghosts[0], 5, team_id=team)
+        make(an_award, None, 7, team_id=team)
+        entry = platform.client().get(f"{TOP}/1").data["1"]
+        assert entry["score"] == 312
+        assert {(one["challenge_id"], one["user_id"], one["value"]) for one in entry["solves"]} == {
+            (None, ann, 100),
+            (shown, None, 100),
+            (locked, None, 100),
+            (None, None, 5),
+            (None, None, 7),
+        }
+
     def test_the_count_is_from_1_to_50(self, platform: MemoryPlatform, make: Make) -> None:
         for points in range(60):
             make(an_award, make(a_user), points + 1)
