@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, Select, select, true
+from sqlalchemy import Connection, Select, select, true
 
 from ctfd_twisted.accounts.identity import Player
 from ctfd_twisted.accounts.profiles import listed, show_team, show_user
-from ctfd_twisted.accounts.tables import audience_members, teams, users
-from ctfd_twisted.challenges.tables import challenges, module_audience_access
+from ctfd_twisted.accounts.tables import teams, users
+from ctfd_twisted.challenges.attempt_sql import MODULES, SOLVED
+from ctfd_twisted.challenges.rules import Viewer, gate_of, reach
+from ctfd_twisted.challenges.tables import challenges
 from ctfd_twisted.competition.rules import Competition
 from ctfd_twisted.scoring.store import displayed_value
 from ctfd_twisted.scoring.tables import awards, submissions
@@ -86,12 +88,12 @@ def list_deeds(
 ) -> tuple[Deed, ...]:
     """Return what the users did of one *type* of ``submissions.type`` (``correct``: their solves).
 
-    Who does not see all gets what was there at the freeze, of challenges that they may know of, and no names of hidden
-    or banned people and teams.
+    Who does not see all gets what was there at the freeze, of challenges that they see by name in their list, and no
+    names of hidden or banned people and teams.
     """
     statement = _deeds(conn, competition, asker).where(submissions.c.user_id.in_(user_ids), submissions.c.type == type)
     if not asker.sees_all:
-        statement = statement.where(_known(competition, asker))
+        statement = statement.where(challenges.c.id.in_(_named(conn, competition, asker)))
         if competition.frozen_at is not None:
             statement = statement.where(submissions.c.date < competition.frozen_at)
     return _read_deeds(conn, statement)
@@ -133,8 +135,17 @@ def list_submissions(
 
 
 def list_awards(conn: Connection, competition: Competition, asker: Asker, user_ids: Sequence[int]) -> tuple[Award, ...]:
-    """Return the awards of the users; who does not see all gets those from before the freeze."""
-    statement = select(awards).where(awards.c.user_id.in_(user_ids))
+    """Return the awards of the users.
+
+    Who does not see all gets those from before the freeze, and no ids of hidden or banned people.
+    """
+    whose = awards.c.user_id if asker.sees_all else users.c.id.label("user_id")
+    others = [column for column in awards.c if column.name != "user_id"]
+    statement = (
+        select(whose, *others)
+        .outerjoin_from(awards, users, (users.c.id == awards.c.user_id) & listed(users))
+        .where(awards.c.user_id.in_(user_ids))
+    )
     if not asker.sees_all and competition.frozen_at is not None:
         statement = statement.where(awards.c.date < competition.frozen_at)
     found = conn.execute(statement.order_by(awards.c.date.desc(), awards.c.id.desc())).mappings()
@@ -182,15 +193,24 @@ def _read_deeds(conn: Connection, statement: Select[Any]) -> tuple[Deed, ...]:
     )
 
 
-def _known(competition: Competition, asker: Asker) -> ColumnElement[bool]:
-    """Return the condition that *asker* may know of a challenge: visible, released, in no module closed to them."""
-    released = challenges.c.scheduled_at.is_(None) | (challenges.c.scheduled_at <= asker.now)
+def _named(conn: Connection, competition: Competition, asker: Asker) -> list[int]:
+    """Return the ids of the challenges that *asker* sees by name in their list."""
     account_id = None if asker.player is None else asker.player.account_id(competition)
-    member = audience_members.c.team_id if competition.teams else audience_members.c.user_id
-    opened = (
-        select(module_audience_access.c.module_id)
-        .join(audience_members, audience_members.c.audience_id == module_audience_access.c.audience_id)
-        .where(member == account_id)
-    )
-    open_to_all = challenges.c.module_id.is_(None) | challenges.c.module_id.in_(opened)
-    return (challenges.c.state == "visible") & released & open_to_all
+    viewer = Viewer()
+    if account_id is not None:
+        mine, teams_mode = {"account": account_id}, competition.teams
+        viewer = Viewer(
+            frozenset(conn.scalars(SOLVED[teams_mode], mine)), frozenset(conn.scalars(MODULES[teams_mode], mine))
+        )
+    gates = [gate_of(row) for row in conn.execute(_GATES)]
+    existing = {gate.id for gate in gates}
+    return [gate.id for gate in gates if reach(gate, asker.now, viewer, existing).named]
+
+
+_GATES: Final = select(
+    challenges.c.id,
+    challenges.c.state,
+    challenges.c.scheduled_at,
+    challenges.c.module_id,
+    challenges.c.requirements,
+)

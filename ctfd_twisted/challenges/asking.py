@@ -13,7 +13,7 @@ import msgspec
 from sqlalchemy import Connection
 
 from ctfd_twisted.challenges import attempt_sql as sql
-from ctfd_twisted.challenges.rules import Gate, Reach, Viewer, anonymize_of, prerequisites_of, reach
+from ctfd_twisted.challenges.rules import Reach, Viewer, gate_of, reach
 from ctfd_twisted.competition.rules import Competition
 from ctfd_twisted.errors import Forbidden
 
@@ -52,14 +52,7 @@ def locked_account(conn: Connection, competition: Competition, user_id: int) -> 
 
 def reach_of(conn: Connection, now: datetime, account: Account, challenge: Any) -> Reach:
     """How near *account* comes to *challenge*, a row of its table; administrators are treated alike."""
-    gate = Gate(
-        challenge.id,
-        challenge.state,
-        challenge.scheduled_at,
-        challenge.module_id,
-        prerequisites_of(challenge.requirements),
-        anonymize_of(challenge.requirements),
-    )
+    gate = gate_of(challenge)
     teams_mode = account.team_id is not None
     viewer, existing = Viewer(), frozenset[int]()
     if gate.module_id is not None:

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Row, case, func, select
 
 from ctfd_twisted.accounts.tables import audience_members
 from ctfd_twisted.challenges.registry import challenge_types
-from ctfd_twisted.challenges.rules import Gate, anonymize_of, order_key, prerequisites_of
+from ctfd_twisted.challenges.rules import Gate, gate_of, order_key
 from ctfd_twisted.challenges.tables import (
     challenges,
     files,
@@ -130,14 +130,7 @@ def read_catalogue(conn: Connection) -> Catalogue:
         row.id: Entry(
             row.id,
             row.type or "standard",
-            Gate(
-                row.id,
-                row.state,
-                row.scheduled_at,
-                row.module_id,
-                prerequisites_of(row.requirements),
-                anonymize_of(row.requirements),
-            ),
+            gate_of(row),
             row._asdict(),
             settings.get(row.id, {}),
             public[row.id],

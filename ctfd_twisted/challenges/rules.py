@@ -69,7 +69,13 @@ class Reach(Enum):
         """Whether hints, the solution and the solvers may be asked for at all; files follow the detail."""
         return self not in {Reach.HIDDEN, Reach.CLOSED}
 
+    @property
+    def named(self) -> bool:
+        """Whether name, category and value may be known: such a one is listed under its name."""
+        return self in _NAMED
 
+
+_NAMED: Final = frozenset({Reach.OPEN, Reach.PREVIEW})
 _LISTED: Final = frozenset({Reach.OPEN, Reach.PREVIEW, Reach.PLACEHOLDER})
 
 _UNMET: Final[Mapping[Anonymize, Reach]] = {
@@ -95,6 +101,18 @@ def reach(gate: Gate, now: datetime, viewer: Viewer, existing: Container[int]) -
     if all(needed in viewer.solved for needed in gate.prerequisites if needed in existing):
         return Reach.OPEN
     return _UNMET[gate.anonymize]
+
+
+def gate_of(row: Any) -> Gate:
+    """The gate of a challenge, a row with these columns of its table."""
+    return Gate(
+        row.id,
+        row.state,
+        row.scheduled_at,
+        row.module_id,
+        prerequisites_of(row.requirements),
+        anonymize_of(row.requirements),
+    )
 
 
 def prerequisites_of(requirements: Mapping[str, Any] | None) -> frozenset[int]:

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, select
 
-from ctfd_twisted.accounts.tables import brackets, field_entries, fields, users
+from ctfd_twisted.accounts.tables import audience_members, audiences, brackets, field_entries, fields, users
+from ctfd_twisted.challenges.tables import module_audience_access, modules
 from ctfd_twisted.db.notices import EVERYTHING, touch
 from ctfd_twisted.db.writes import insert_row
 from ctfd_twisted.testing import Client, MemoryPlatform
@@ -342,12 +343,23 @@ def test_solves_fails_and_awards_obey_the_freeze_and_hide_fails(platform: Memory
     assert admin.get(f"/api/v1/users/{first}/awards").json["meta"] == {"count": 1}
 
 
-@pytest.mark.parametrize("change", [{"state": "hidden"}, {"state": "locked"}, {"scheduled_at": "later"}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"state": "hidden"},
+        {"state": "locked"},
+        {"scheduled_at": "later"},
+        {"requirements": {"prerequisites": ["another"]}},
+        {"requirements": {"prerequisites": ["another"], "anonymize": True}},
+    ],
+)
 def test_a_solve_tells_nobody_of_a_hidden_challenge(
     platform: MemoryPlatform, admin: Client, change: dict[str, Any]
 ) -> None:
     if "scheduled_at" in change:
         change = {"scheduled_at": platform.now + timedelta(hours=1)}
+    if "requirements" in change:
+        change["requirements"]["prerequisites"] = [made(platform, a_challenge)]
     challenge = made(platform, a_challenge, **change)
     player = platform.player("eve")
     user_id = player.get("/api/v1/users/me").data["id"]
@@ -357,6 +369,26 @@ def test_a_solve_tells_nobody_of_a_hidden_challenge(
     }  # fmt: skip
     assert len(admin.get(f"/api/v1/users/{user_id}/solves").data) == 1
     assert len(player.get("/api/v1/users/me/solves").data) == 1
+
+
+def test_a_solve_tells_of_a_challenge_whose_name_is_shown_before_it_opens(platform: MemoryPlatform) -> None:
+    needs = {"prerequisites": [made(platform, a_challenge)], "anonymize": "preview"}
+    solver = made(platform, a_user)
+    made(platform, a_solve, made(platform, a_challenge, name="shown", requirements=needs), solver)
+    assert platform.client().get(f"/api/v1/users/{solver}/solves").data[0]["challenge"]["name"] == "shown"
+
+
+def test_a_module_that_some_team_sees_is_closed_to_who_has_none(platform: MemoryPlatform) -> None:
+    def closed(conn: Connection) -> int:
+        module = insert_row(conn, modules, {"name": "module"})
+        audience = insert_row(conn, audiences, {"name": "audience", "type": "standard"})
+        insert_row(conn, module_audience_access, {"module_id": module, "audience_id": audience})
+        insert_row(conn, audience_members, {"audience_id": audience, "team_id": a_team(conn)})
+        return a_challenge(conn, module_id=module)
+
+    solver = made(platform, a_user)
+    made(platform, a_solve, made(platform, closed), solver)
+    assert platform.client().get(f"/api/v1/users/{solver}/solves").data == []
 
 
 def test_score_visibility_closes_solves(platform: MemoryPlatform, admin: Client) -> None:
