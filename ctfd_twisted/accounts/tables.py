@@ -90,7 +90,7 @@ tracking = Table(
     Column("target", Integer),
     Column("user_id", ForeignKey("users.id", ondelete="CASCADE")),
     Column("date", UTCDateTime),
-    Index("ctfp_ix_tracking_user_ip", "user_id", "ip"),
+    Index("ctfp_ix_tracking_user", "user_id", "type", "target", "ip"),
     Index("ctfp_ix_tracking_ip", "ip"),
 )
 

@@ -7,20 +7,27 @@ from datetime import datetime
 from typing import Final
 
 import msgspec
-from sqlalchemy import Connection, bindparam, select, tuple_
+from sqlalchemy import Connection, bindparam, exists, insert, literal, select
 
-from ctfd_twisted.accounts.tables import tracking
-from ctfd_twisted.accounts.tracking import leave_traces
-from ctfd_twisted.db.gathered import gathered, pairs
+from ctfd_twisted.accounts.tables import tracking, users
 
 #: The kind of tracking row that says that a player has opened a challenge.
 OPENED: Final = "challenges.open"
 
-_KNOWN: Final = select(gathered(tracking.c.user_id, tracking.c.target)).where(
-    # Named apart, the users are found by the index, which SQLite does not do by pairs.
-    tracking.c.user_id.in_(bindparam("users", expanding=True)),
-    tuple_(tracking.c.user_id, tracking.c.target).in_(bindparam("looks", expanding=True)),
-    tracking.c.type == OPENED,
+_TARGET: Final = bindparam("target", type_=tracking.c.target.type)
+_KNOWN: Final = exists().where(
+    tracking.c.user_id == bindparam("user"), tracking.c.type == OPENED, tracking.c.target == _TARGET
+)
+# From a SELECT, so that nothing is added for a user who is gone.
+_FIRST_LOOK: Final = insert(tracking).from_select(
+    ["user_id", "type", "target", "ip", "date"],
+    select(
+        users.c.id,
+        literal(OPENED),
+        _TARGET,
+        bindparam("address", type_=tracking.c.ip.type),
+        bindparam("at", type_=tracking.c.date.type),
+    ).where(users.c.id == bindparam("user"), ~_KNOWN),
 )
 
 
@@ -33,13 +40,10 @@ class Look(msgspec.Struct, frozen=True):
 
 def record_opened(conn: Connection, looks: Mapping[tuple[int, int], Look]) -> None:
     """Remember, by user and challenge, who has opened what for the first time; later looks leave nothing."""
-    wanted = {"users": list({user_id for user_id, _ in looks}), "looks": list(looks)}
-    known = {(user_id, int(target)) for user_id, target in pairs(conn.scalar(_KNOWN, wanted))}
-    leave_traces(
-        conn,
+    conn.execute(
+        _FIRST_LOOK,
         [
-            {"user": user_id, "type": OPENED, "ip": look.address, "target": challenge_id, "date": look.at}
+            {"user": user_id, "target": challenge_id, "address": look.address, "at": look.at}
             for (user_id, challenge_id), look in looks.items()
-            if (user_id, challenge_id) not in known
         ],
     )

@@ -8,6 +8,7 @@ kinds in one transaction.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final, Generic, TypeVar
 
 from sqlalchemy import Connection, func, select
@@ -24,14 +25,15 @@ V = TypeVar("V")
 
 #: Seconds from the first note to the transaction that writes it and those that came meanwhile.
 TOGETHER: Final = 1.0
-#: So many notes of a kind wait at most; further ones are dropped. Two values each must fit into one statement, which
-#: takes 32,766 on SQLite.
+#: So many notes of a kind wait at most; further ones are dropped.
 LIMIT: Final = 10_000
+#: So many are given to ``record`` at a time, each of which may be a few values of one statement.
+AT_A_TIME: Final = 1_000
 
 #: PostgreSQL's advisory lock under which notes are written; a number of ours.
 _LOCK: Final = 0x63746670_0003
 
-#: ``record(conn, notes)`` writes notes by their keys; keys of what is gone by now are no error.
+#: ``record(conn, notes)`` writes some notes by their keys; keys of what is gone by now are no error.
 Record = Callable[[Connection, Mapping[K, V]], None]
 
 
@@ -131,4 +133,6 @@ def write_notes(conn: Connection, batches: Sequence[tuple[Record[Any, Any], Mapp
     if conn.dialect.name == "postgresql":
         conn.execute(select(func.pg_advisory_xact_lock(_LOCK)))
     for record, notes in batches:
-        record(conn, notes)
+        rest = iter(notes.items())
+        while some := dict(islice(rest, AT_A_TIME)):
+            record(conn, some)

@@ -53,7 +53,7 @@ INDEXES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("teams_name", "teams", ("name",)),
     ("tokens_user", "tokens", ("user_id",)),
     ("tracking_ip", "tracking", ("ip",)),
-    ("tracking_user_ip", "tracking", ("user_id", "ip")),
+    ("tracking_user", "tracking", ("user_id", "type", "target", "ip")),
     ("unlocks_team", "unlocks", ("team_id", "type", "target")),
     ("unlocks_user", "unlocks", ("user_id", "type", "target")),
     ("users_bracket", "users", ("bracket_id",)),

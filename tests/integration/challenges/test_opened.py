@@ -10,7 +10,7 @@ from sqlalchemy import Connection, select
 from ctfd_twisted.accounts.tables import tracking
 from ctfd_twisted.accounts.tracking import record_sightings
 from ctfd_twisted.challenges.opened import Look, record_opened
-from ctfd_twisted.db.behind import write_notes
+from ctfd_twisted.db.behind import LIMIT, write_notes
 from ctfd_twisted.db.database import Database, start_inline
 from ctfd_twisted.db.engine import open_engines
 from ctfd_twisted.db.notices import Bus
@@ -30,6 +30,16 @@ def test_the_first_look_of_each_player_at_each_challenge_is_kept(any_conn: Conne
     assert [(row.user_id, row.target, row.ip, row.date) for row in rows] == [
         (ann, 1, "::1", now), (ann, 2, "::2", later.at), (ben, 1, "::2", later.at)
     ]  # fmt: skip
+
+
+def test_as_many_as_may_wait_are_written_at_once(any_conn: Connection, now: datetime) -> None:
+    ann = a_user(any_conn)
+    crowd = range(ann, ann + LIMIT)
+    for _ in range(2):
+        sightings = record_sightings, {(user_id, f"::{user_id}"): now for user_id in crowd}
+        opened = record_opened, {(user_id, 1): Look("::1", now) for user_id in crowd}
+        write_notes(any_conn, [sightings, opened])
+    assert any_conn.scalars(select(tracking.c.type).order_by(tracking.c.id)).all() == [None, "challenges.open"]
 
 
 def test_nodes_that_note_the_same_at_once_keep_it_once(database_url: str, now: datetime) -> None:
