@@ -54,14 +54,16 @@ def reach_of(conn: Connection, now: datetime, account: Account, challenge: Any) 
     """How near *account* comes to *challenge*, a row of its table; administrators are treated alike."""
     gate = gate_of(challenge)
     teams_mode = account.team_id is not None
-    viewer, existing = Viewer(), frozenset[int]()
+    viewer = Viewer()
     if gate.module_id is not None:
         modules = conn.execute(sql.MODULES[teams_mode], {"account": account.id}).scalars()
         viewer = Viewer(modules=frozenset(modules))
-    if gate.prerequisites:
-        existing = frozenset(conn.execute(sql.EXISTING, {"challenges": sorted(gate.prerequisites)}).scalars())
-        viewer = msgspec.structs.replace(viewer, solved=solved_by(conn, account))
-    return reach(gate, now, viewer, existing)
+    # What is closed in any case is asked no further: it must not take longer to refuse than what is not there.
+    reached = reach(gate, now, viewer, frozenset())
+    if reached is not Reach.OPEN or not gate.prerequisites:
+        return reached
+    existing = frozenset(conn.execute(sql.EXISTING, {"challenges": sorted(gate.prerequisites)}).scalars())
+    return reach(gate, now, msgspec.structs.replace(viewer, solved=solved_by(conn, account)), existing)
 
 
 def solved_by(conn: Connection, account: Account) -> frozenset[int]:

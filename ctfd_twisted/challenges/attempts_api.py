@@ -8,7 +8,7 @@ from ctfd_twisted.challenges.attempts import Outcome, attempt, preview
 from ctfd_twisted.challenges.ids import sent_id
 from ctfd_twisted.challenges.recording import NewAttempt
 from ctfd_twisted.db.database import Database
-from ctfd_twisted.errors import Invalid, Malformed
+from ctfd_twisted.errors import Invalid, Malformed, NotFound
 from ctfd_twisted.http.answers import Answer, json_answer
 from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.gates import CHALLENGES_VISIBLE, DURING_EVENT, VERIFIED
@@ -36,7 +36,7 @@ class AttemptsApi:
         if player is None:
             return _SIGN_IN
         body = call.body_object()
-        challenge_id = sent_id(body.get("challenge_id"))
+        challenge_id = _asked(body.get("challenge_id"))
         submission = body.get("submission")
         if not isinstance(submission, str):
             raise Malformed("submission: expected a string")
@@ -46,6 +46,14 @@ class AttemptsApi:
             return _told(await self._db.read(preview, challenge_id, submission))
         new = NewAttempt(player.id, player.is_admin, challenge_id, submission, call.address)
         return _told(await self._db.run(attempt, call.now, new))
+
+
+def _asked(value: object) -> int:
+    """The id of a challenge as it was sent; 0, which none has, for what is no id: that is told in its turn."""
+    try:
+        return sent_id(value)
+    except NotFound:
+        return 0
 
 
 def _told(outcome: Outcome) -> Answer:

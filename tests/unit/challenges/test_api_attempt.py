@@ -85,6 +85,17 @@ def test_unknown_challenges_are_not_found(platform: MemoryPlatform, challenge_id
     assert answer(platform.player("ann"), challenge_id).status == 404
 
 
+@pytest.mark.parametrize("challenge_id", [None, 999, "x"])
+def test_an_unknown_challenge_is_told_after_the_pause_and_the_team(
+    platform: MemoryPlatform, challenge_id: object
+) -> None:
+    ann = platform.player("ann")
+    platform.configure(user_mode="teams")
+    assert answer(ann, challenge_id).status == 403
+    platform.configure(paused=True)
+    assert answer(ann, challenge_id).json["data"]["status"] == "paused"
+
+
 @pytest.mark.parametrize("submission", [None, 5, ["x"], {"a": 1}])
 def test_an_answer_is_a_text(platform: MemoryPlatform, challenge: int, submission: object) -> None:
     reply = answer(platform.player("ann"), challenge, submission)

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, event, func, select
 
 from ctfd_twisted.accounts.tables import audience_members, audiences
 from ctfd_twisted.challenges.attempts import Outcome, attempt, preview
@@ -195,6 +195,22 @@ class TestClosed:
         with pytest.raises(error):
             answered(conn, now, a_user(conn), challenge, is_admin=is_admin)
         assert stored(conn) == []
+
+    @pytest.mark.parametrize("state", ["hidden", "visible"])
+    def test_what_is_closed_costs_no_more_than_what_is_not_there(
+        self, conn: Connection, now: datetime, state: str
+    ) -> None:
+        user, needs = a_user(conn), {"prerequisites": [a_challenge(conn)]}
+        challenge = a_challenge(conn, state=state, scheduled_at=now + HOUR, requirements=needs)
+        asked: list[str] = []
+        event.listen(conn, "before_cursor_execute", lambda *args: asked.append(args[2]))
+        costs = []
+        for number in (challenge, 1_000_000):
+            asked.clear()
+            with pytest.raises(NotFound):
+                answered(conn, now, user, number)
+            costs.append(len(asked))
+        assert costs[0] == costs[1]
 
     def test_an_unknown_challenge_is_not_found(self, conn: Connection, now: datetime) -> None:
         with pytest.raises(NotFound):
