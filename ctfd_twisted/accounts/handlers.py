@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ctfd_twisted.accounts.audiences_api import AudiencesApi
 from ctfd_twisted.accounts.boards import Boards
 from ctfd_twisted.accounts.brackets_api import BracketsApi
 from ctfd_twisted.accounts.confirm_page import ConfirmPage
@@ -29,7 +30,7 @@ from ctfd_twisted.settings import PresetAdmin
 def account_handlers(
     db: Database, pages: Renderer, hasher: Hasher, keys: Keys, post: Post, preset: PresetAdmin | None = None
 ) -> list[HasRoutes]:
-    """Every class of routes about users, teams, tokens, brackets and fields, and the forms that lead to them."""
+    """Every class of routes about users, teams, tokens, groups and fields, and the forms that lead to them."""
     passwords = Passwords(hasher, keys)
     boards = Boards(db, db.bus)
     return [
@@ -45,5 +46,6 @@ def account_handlers(
         TeamsApi(db, passwords, boards, keys),
         TokensApi(db),
         BracketsApi(db),
+        AudiencesApi(db),
         FieldsApi(db),
     ]

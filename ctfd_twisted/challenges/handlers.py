@@ -7,6 +7,7 @@ from ctfd_twisted.challenges.api import ChallengesApi, RenderView, Sign
 from ctfd_twisted.challenges.attempts_api import AttemptsApi
 from ctfd_twisted.challenges.flags_api import FlagsApi
 from ctfd_twisted.challenges.hints_api import HintsApi
+from ctfd_twisted.challenges.modules_api import ModulesApi
 from ctfd_twisted.challenges.reader import ChallengeReader
 from ctfd_twisted.challenges.tags_api import TagsApi
 from ctfd_twisted.challenges.topics_api import TopicsApi
@@ -38,4 +39,5 @@ def challenge_handlers(
         UnlocksApi(db),
         TagsApi(db),
         TopicsApi(db),
+        ModulesApi(db),
     ]
