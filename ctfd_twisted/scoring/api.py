@@ -15,14 +15,15 @@ from ctfd_twisted.http.routes import Routes
 from ctfd_twisted.http.site import HasRoutes
 from ctfd_twisted.scoring import awards_store
 from ctfd_twisted.scoring.scoreboard import TOPICS, Top, read_scoreboard, read_top, top_answer
+from ctfd_twisted.scoring.statistics_api import StatisticsApi
 from ctfd_twisted.scoring.submissions_api import SubmissionsApi
 
 _NOBODY = Answer(top_answer((), 1))
 
 
 def scoring_handlers(db: Database) -> list[HasRoutes]:
-    """Every class of routes about the board, awards and submissions."""
-    return [ScoreboardApi(db), AwardsApi(db), SubmissionsApi(db)]
+    """Every class of routes about the board, awards, submissions and statistics."""
+    return [ScoreboardApi(db), AwardsApi(db), SubmissionsApi(db), StatisticsApi(db)]
 
 
 class ScoreboardApi:

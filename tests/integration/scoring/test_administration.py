@@ -1,0 +1,54 @@
+"""What administrators read and change about submissions, on both databases."""
+
+from datetime import UTC, datetime
+
+import pytest
+from sqlalchemy import Connection
+
+from ctfd_twisted.accounts.tables import users
+from ctfd_twisted.competition.rules import Competition
+from ctfd_twisted.errors import Invalid, Malformed
+from ctfd_twisted.http.pagination import Page
+from ctfd_twisted.scoring import statistics_store as statistics
+from ctfd_twisted.scoring import submissions_store as store
+from ctfd_twisted.scoring.matrix_store import progression_matrix
+from ctfd_twisted.scoring.tables import submissions
+from ctfd_twisted.testing.builders import a_challenge, a_solve, a_submission, a_user
+
+NOW = datetime(2026, 3, 14, 15, tzinfo=UTC)
+
+
+def test_a_solve_is_made_and_unmade(any_conn: Connection) -> None:
+    user, challenge = a_user(any_conn), a_challenge(any_conn, dynamic={})
+    wrong = a_submission(any_conn, challenge, user)
+    solve = store.regrade_submission(any_conn, NOW, wrong, "correct")["id"]
+    with pytest.raises(Invalid):
+        store.regrade_submission(any_conn, NOW, wrong, "correct")
+    with pytest.raises(Malformed):
+        store.create_submission(any_conn, NOW, store.SubmissionFields(challenge, user, type="correct"))
+    with pytest.raises(Malformed):
+        store.create_submission(any_conn, NOW, store.SubmissionFields(challenge_id=999))
+    store.regrade_submission(any_conn, NOW, solve, "incorrect")
+    store.delete_submission(any_conn, wrong)
+    found = store.list_submissions(any_conn, store.SubmissionFilter(q=str(user), field="user_id"), Page(1, 20))
+    assert [(one["id"], one["type"]) for one in found.items] == [(solve, "incorrect")]
+
+
+@pytest.mark.parametrize("mode", ["users", "teams"])
+def test_all_statistics_are_answered(any_conn: Connection, mode: str) -> None:
+    user, challenge = a_user(any_conn), a_challenge(any_conn, requirements={"prerequisites": []})
+    a_solve(any_conn, challenge, user)
+    competition = Competition({"user_mode": mode})
+    for column in set(users.columns.keys()) - {"password", "secret"}:
+        statistics.count_by(any_conn, users, column)
+    for column in submissions.columns.keys():  # noqa: SIM118 - a collection of columns, not a dict
+        assert sum(statistics.count_by(any_conn, submissions, column).values()) in {0, 1}
+    assert statistics.challenges_by(any_conn, "requirements", "count", "id") == {'{"prerequisites": []}': 1}
+    assert statistics.challenges_by(any_conn, "state", "sum", "value") == {"visible": 100}
+    assert statistics.challenges_by(any_conn, "state", "sum", "name") == {"visible": 0}
+    counts = {"users": (1, 1.0, {"100": 1}), "teams": (0, 0.0, {})}[mode]
+    assert statistics.challenge_solves(any_conn, competition)[0]["solves"] == counts[0]
+    assert statistics.solve_percentages(any_conn, competition)[0]["percentage"] == counts[1]
+    assert statistics.score_distribution(any_conn, competition)["brackets"] == counts[2]
+    matrix = progression_matrix(any_conn, competition, "")
+    assert [line["solves"] for line in matrix["scoreboard"]] == ([[challenge]] if mode == "users" else [])
