@@ -68,9 +68,9 @@ class Listing:
         self._everything = everything
         lines = [self._line(entry, counts=counts) for entry in catalogue.entries.values() if entry.installed]
         self._lines = sorted(lines, key=lambda line: line.order)
-        #: Finished answers by all that makes them differ. Players who have solved the same share one, as all do in the
-        #: opening rush.
-        self._bodies: Memo[bytes] = Memo(len)
+        #: The pieces of finished answers by all that makes them differ. They are joined anew for each answer: a few
+        #: hundred pieces that everybody shares stay in the processor's cache, a finished list per player does not.
+        self._finished: Memo[tuple[bytes, ...]] = Memo(lambda pieces: 8 * len(pieces))
 
     def _line(self, entry: Entry, *, counts: bool) -> _Line:
         numbers = entry.live if self._everything else entry.public
@@ -87,14 +87,23 @@ class Listing:
     def body(self, viewer: Viewer, now: datetime, wanted: ListFilter | None = None) -> bytes:
         """The answer for *viewer* at *now*, in its envelope."""
         if wanted is not None and not wanted.is_empty:
-            return self._joined(viewer, now, wanted.admits)
-        body = self._bodies.get(viewer, (), now)
-        if body is not None:
-            return body
-        return self._bodies.put(viewer, (), self._catalogue.next_release(now), self._joined(viewer, now, None))
+            return b"".join(self._parts(viewer, now, wanted.admits))
+        parts = self._finished.get(viewer, (), now)
+        if parts is None:
+            parts = self._parts(viewer, now, None)
+            self._finished.put(viewer, (), self._catalogue.next_release(now), parts)
+        return b"".join(parts)
 
-    def _joined(self, viewer: Viewer, now: datetime, admits: Callable[[Mapping[str, Any]], bool] | None) -> bytes:
-        return b'{"success":true,"data":[' + b",".join(self._pieces(viewer, now, admits)) + b"]}"
+    def _parts(
+        self, viewer: Viewer, now: datetime, admits: Callable[[Mapping[str, Any]], bool] | None
+    ) -> tuple[bytes, ...]:
+        """All that an answer is joined of: its envelope, and the challenges with commas between them."""
+        parts = [b'{"success":true,"data":[']
+        for piece in self._pieces(viewer, now, admits):
+            parts += (piece, b",")
+        if len(parts) > 1:
+            parts.pop()
+        return (*parts, b"]}")
 
     def _pieces(
         self, viewer: Viewer, now: datetime, admits: Callable[[Mapping[str, Any]], bool] | None
