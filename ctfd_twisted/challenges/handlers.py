@@ -8,6 +8,7 @@ from ctfd_twisted.challenges.attempts_api import AttemptsApi
 from ctfd_twisted.challenges.flags_api import FlagsApi
 from ctfd_twisted.challenges.hints_api import HintsApi
 from ctfd_twisted.challenges.modules_api import ModulesApi
+from ctfd_twisted.challenges.ratings_api import RatingsApi
 from ctfd_twisted.challenges.reader import ChallengeReader
 from ctfd_twisted.challenges.tags_api import TagsApi
 from ctfd_twisted.challenges.topics_api import TopicsApi
@@ -37,6 +38,7 @@ def challenge_handlers(
         FlagsApi(db),
         HintsApi(db, reader),
         UnlocksApi(db),
+        RatingsApi(db, reader),
         TagsApi(db),
         TopicsApi(db),
         ModulesApi(db),

@@ -1,0 +1,118 @@
+"""Ratings: what those who have solved a challenge think of it, one of each player, and how administrators read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import Connection, case, func, select, update
+from sqlalchemy.exc import IntegrityError
+
+from ctfd_twisted.accounts.tables import users
+from ctfd_twisted.challenges.catalogue import Ratings
+from ctfd_twisted.challenges.tables import challenges, ratings
+from ctfd_twisted.db.notices import touch
+from ctfd_twisted.db.writes import insert_row
+from ctfd_twisted.errors import Invalid, NotFound
+from ctfd_twisted.http.dates import iso, zulu
+
+#: The longest review, in characters.
+LONGEST: Final = 2000
+_UP_OR_DOWN: Final = frozenset({1, -1})
+
+
+class NewRating(msgspec.Struct, frozen=True):
+    """What a player thinks of a challenge; ``value`` is 1 or -1."""
+
+    value: int
+    review: str = ""
+
+
+class Reviews(msgspec.Struct, frozen=True):
+    """One page of a challenge's ratings, newest first, and what all of them together are."""
+
+    items: tuple[dict[str, Any], ...]
+    summary: Ratings
+
+
+def read_rating(body: Mapping[str, object]) -> NewRating:
+    """The rating that *body* describes; raises ``Invalid`` with CTFd's messages, one at a time as it does."""
+    value, review = body.get("value"), body.get("review")
+    if value is None:
+        raise Invalid(value=["Rating value is required"])
+    try:
+        number = int(value)  # type: ignore[call-overload]
+    except (TypeError, ValueError, OverflowError):
+        raise Invalid(value=["Rating value must be an integer"]) from None
+    if number not in _UP_OR_DOWN:
+        raise Invalid(value=["Rating value must be either 1 or -1"])
+    if review is None:
+        return NewRating(number)
+    if not isinstance(review, str):
+        raise Invalid(review=["Not a valid string."])
+    if len(review) > LONGEST:
+        raise Invalid(review=[f"Review text cannot exceed {LONGEST} characters"])
+    return NewRating(number, review)
+
+
+def rate(conn: Connection, now: datetime, user_id: int, challenge_id: int, new: NewRating) -> dict[str, Any]:
+    """Store a player's rating in the place of the one they gave before; raises ``NotFound`` for an unknown challenge.
+
+    Whether they may rate it has been asked before.
+    """
+    key = {"user_id": user_id, "challenge_id": challenge_id}
+    columns = {"value": new.value, "review": new.review, "date": now}
+    rating_id = _replace(conn, key, columns)
+    if rating_id is None:
+        rating_id = _add(conn, key, columns)
+    touch(conn, "challenges", f"user:{user_id}")
+    return {"id": rating_id, **key, **columns, "date": zulu(now)}
+
+
+def list_ratings(conn: Connection, challenge_id: int, offset: int, limit: int) -> Reviews:
+    """*limit* ratings of a challenge after the first *offset*; none of one that does not exist."""
+    mine = ratings.c.challenge_id == challenge_id
+    rows = conn.execute(
+        select(ratings, users.c.name.label("user_name"), challenges.c.name, challenges.c.category)
+        .join(users, users.c.id == ratings.c.user_id)
+        .join(challenges, challenges.c.id == ratings.c.challenge_id)
+        .where(mine)
+        .order_by(ratings.c.id.desc())
+        .offset(offset)
+        .limit(limit)
+    )
+    up, down = (func.count(case((ratings.c.value == value, 1))) for value in (1, -1))
+    summary = Ratings(*conn.execute(select(up, down, func.count()).where(mine)).one())
+    return Reviews(tuple(map(_readout, rows)), summary)
+
+
+def _replace(conn: Connection, key: Mapping[str, int], columns: Mapping[str, object]) -> int | None:
+    mine = (ratings.c.user_id == key["user_id"]) & (ratings.c.challenge_id == key["challenge_id"])
+    return conn.execute(update(ratings).where(mine).values(**columns).returning(ratings.c.id)).scalar()
+
+
+def _add(conn: Connection, key: Mapping[str, int], columns: Mapping[str, object]) -> int:
+    try:
+        with conn.begin_nested():
+            return insert_row(conn, ratings, {**key, **columns})
+    except IntegrityError:
+        # Their other request was faster, or there is no such challenge any more.
+        rating_id = _replace(conn, key, columns)
+        if rating_id is None:
+            raise NotFound from None
+        return rating_id
+
+
+def _readout(row: Any) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "user_id": row.user_id,
+        "user": {"id": row.user_id, "name": row.user_name},
+        "challenge_id": row.challenge_id,
+        "challenge": {"id": row.challenge_id, "name": row.name, "category": row.category},
+        "value": row.value,
+        "review": row.review,
+        "date": iso(row.date),
+    }
