@@ -13,8 +13,9 @@ from ctfd_twisted.db.notices import Bus
 from ctfd_twisted.db.snapshot import KeyedSnapshots, Snapshot
 from ctfd_twisted.http.call import Call
 
-#: So many players' own facts are kept at a time.
+#: So many players' own facts are kept at a time, and what they may weigh together, in bytes.
 _PLAYERS: Final = 10_000
+_ROOM: Final = 48 * 2**20
 _NOTHING: Final = Own()
 
 
@@ -23,7 +24,9 @@ class ChallengeReader:
 
     def __init__(self, db: Database, bus: Bus) -> None:
         self._catalogue = Snapshot(db, bus, read_catalogue, TOPICS)
-        self._own = KeyedSnapshots(db, bus, read_own, (), topics_of=Who.topics, limit=_PLAYERS)
+        self._own = KeyedSnapshots(
+            db, bus, read_own, (), topics_of=Who.topics, limit=_PLAYERS, weigh=_weight, room=_ROOM
+        )
 
     def ready(self, call: Call) -> View | None:
         """The view of *call* if all of it is in memory."""
@@ -35,6 +38,13 @@ class ChallengeReader:
         """The view of *call*."""
         own = _NOTHING if call.player is None else await self._own.get(who_asks(call))
         return _view(call, await self._catalogue.get(), own)
+
+
+def _weight(own: Own) -> int:
+    """What a player's own facts weigh, about: a set and a dict of small integers, and the instants of attempts."""
+    return (
+        1024 + 80 * (len(own.solved) + len(own.attempts) + len(own.hints)) + 100 * sum(map(len, own.instants.values()))
+    )
 
 
 def who_asks(call: Call) -> Who:
