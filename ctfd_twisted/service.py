@@ -31,7 +31,8 @@ from ctfd_twisted.db.database import Database, Start
 from ctfd_twisted.db.engine import POOL_SIZE, READERS, open_engines
 from ctfd_twisted.db.notices import Bus
 from ctfd_twisted.db.snapshot import Snapshot
-from ctfd_twisted.db.threads import start_in
+from ctfd_twisted.db.threads import in_thread, start_in
+from ctfd_twisted.files.handlers import file_handlers
 from ctfd_twisted.http.call import Front
 from ctfd_twisted.http.cookies import Cookies
 from ctfd_twisted.http.pipeline import Pipeline
@@ -64,6 +65,8 @@ __all__ = ("Options", "Platform", "makeService", "make_platform")
 
 #: Threads for password hashes: they compute, so more than the cores would only slow the rest.
 HASHERS: Final = 2
+#: Threads for uploaded files: they wait for the disk.
+FILERS: Final = 4
 
 
 class Platform(msgspec.Struct, frozen=True):
@@ -75,7 +78,13 @@ class Platform(msgspec.Struct, frozen=True):
 
 
 def make_platform(
-    settings: Settings, clock: IReactorTime, db: Database, hash_in: Start, webhook_reach: Reach, hill_reach: HillReach
+    settings: Settings,
+    clock: IReactorTime,
+    db: Database,
+    hash_in: Start,
+    webhook_reach: Reach,
+    hill_reach: HillReach,
+    file_in: Start,
 ) -> Platform:
     """Put the platform together over *db*; nothing is read or started yet.
 
@@ -127,6 +136,7 @@ def make_platform(
         *challenges,
         *scoring_handlers(db),
         *hill_handlers(db, reader, agents),
+        *file_handlers(db, settings.uploads, in_thread(file_in), reader, keys.read_signed, clock),
         ConfigsApi(db),
         MailApi(db, postman, settings.mail),
         *webhook_handlers(clock, db, webhooks),
@@ -163,8 +173,9 @@ def make_node(settings: Settings, reactor: Any) -> Node:
     bus = Bus()
     call = reactor.callFromThread
     db = Database(engines, bus, write=start_in(writing, call), read=start_in(reading, call))
-    hashes = start_in(hashing, call)
-    platform = make_platform(settings, reactor, db, hashes, Network(reactor), HillNetwork(reactor))
+    hashes, filing = start_in(hashing, call), ThreadPool(0, FILERS, "files")
+    reaches = Network(reactor), HillNetwork(reactor)
+    platform = make_platform(settings, reactor, db, hashes, *reaches, start_in(filing, call))
     door = FrontDoor(db)
     services = [*platform.services]
     if not sqlite:
@@ -179,7 +190,7 @@ def make_node(settings: Settings, reactor: Any) -> Node:
         open=partial(door.open, platform.resource),
         services=services,
         drained=platform.pipeline.drained,
-        pools=list(dict.fromkeys((hashing, writing, reading))),
+        pools=list(dict.fromkeys((hashing, filing, writing, reading))),
         in_thread=partial(deferToThreadPool, reactor, writing),
     )
     return Node(reactor, parts, settings.listen, settings.roles)

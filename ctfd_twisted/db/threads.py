@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, ParamSpec, Protocol, TypeVar
 
+from twisted.internet.defer import Deferred
 from twisted.python.threadpool import ThreadPool
 
 from ctfd_twisted.db.database import Done, Start
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class InThread(Protocol):
+    """Calls a function in a thread, and gives its value to the Deferred."""
+
+    def __call__(self, fn: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Deferred[T]:
+        """Call ``fn(*args)`` in a thread; what was begun there ends, also where the Deferred is cancelled."""
 
 
 class FromThread(Protocol):
@@ -24,3 +35,21 @@ def start_in(pool: ThreadPool, call_from_thread: FromThread) -> Start:
         pool.callInThreadWithCallback(lambda ok, value: call_from_thread(done, ok, value), work)
 
     return start
+
+
+def in_thread(start: Start) -> InThread:
+    """An ``InThread`` that works where *start* does."""
+
+    def call(fn: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Deferred[T]:
+        outcome: Deferred[T] = Deferred()
+
+        def done(succeeded: bool, value: Any) -> None:  # noqa: FBT001 - the thread pool's callback has this shape
+            if succeeded:
+                outcome.callback(value)
+            else:
+                outcome.errback(value)
+
+        start(lambda: fn(*args, **kwargs), done)
+        return outcome
+
+    return call

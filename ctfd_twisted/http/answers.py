@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 import msgspec
+from twisted.web.server import Request
 
 _encoder = msgspec.json.Encoder()
 
@@ -20,6 +22,17 @@ class Answer(msgspec.Struct, frozen=True):
     status: int = 200
     content_type: str = JSON
     headers: tuple[tuple[bytes, bytes], ...] = ()
+
+
+class StreamedAnswer(Answer, frozen=True, kw_only=True):
+    """An answer whose body of *length* bytes is written by ``send`` piece by piece.
+
+    Where nobody wants the body (HEAD), ``drop`` is called instead.
+    """
+
+    length: int
+    send: Callable[[Request], Awaitable[None]]
+    drop: Callable[[], None]
 
 
 class RedirectTo(Exception):

@@ -21,7 +21,7 @@ from ctfd_twisted.competition.rules import Competition
 from ctfd_twisted.db.snapshot import Snapshot
 from ctfd_twisted.errors import DomainError, Forbidden, Malformed, NotFound, Unauthorized
 from ctfd_twisted.http.address import Network, client_address, is_trusted
-from ctfd_twisted.http.answers import Answer, RedirectTo, json_answer, redirect
+from ctfd_twisted.http.answers import Answer, RedirectTo, StreamedAnswer, json_answer, redirect
 from ctfd_twisted.http.bodies import INTEGERS
 from ctfd_twisted.http.call import Call, Front
 from ctfd_twisted.http.callers import MISS, STALE, Callers, Tracker
@@ -116,7 +116,10 @@ class Pipeline:
             if not self._under_way and self._drained is not None:
                 self._drained.callback(None)
                 self._drained = None
-        return self._send(call, answer)
+        body = self._send(call, answer)
+        if isinstance(answer, StreamedAnswer):
+            await _stream(request, answer)
+        return body
 
     def drained(self) -> Deferred[None]:
         """Fires when no request is under way."""
@@ -265,12 +268,23 @@ class Pipeline:
         for name, values in _ALWAYS:
             headers.setRawHeaders(name, values)
         headers.setRawHeaders(b"content-type", [answer.content_type.encode("ascii")])
-        headers.setRawHeaders(b"content-length", [b"%d" % len(answer.body)])
+        headers.setRawHeaders(b"content-length", [b"%d" % _length(answer)])
         for name, value in answer.headers:
             headers.addRawHeader(name, value)
         if call.cookie is not None:
             headers.addRawHeader(b"set-cookie", call.cookie)
         return answer.body
+
+
+def _length(answer: Answer) -> int:
+    return answer.length if isinstance(answer, StreamedAnswer) else len(answer.body)
+
+
+async def _stream(request: Request, answer: StreamedAnswer) -> None:
+    if request.method == b"HEAD":
+        answer.drop()
+    else:
+        await answer.send(request)
 
 
 class _Banned(Forbidden):

@@ -59,6 +59,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     listen: tuple[str, ...]
     database: str
     data_dir: Path
+    uploads: Path
     public_url: str | None
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...]
     roles: frozenset[str]

@@ -37,6 +37,7 @@ def read_configuration(command_line: Given, environ: Mapping[str, str], *, creat
         listen=sources.some("listen", ("tcp:8000:interface=127.0.0.1",), values.endpoint, least=1),
         database=sources.one("database", _sqlite_in(data_dir), values.database_url),
         data_dir=data_dir,
+        uploads=sources.one("uploads", data_dir / "uploads", values.folder),
         public_url=sources.one("public-url", None, values.origin),
         trusted_proxies=_trusted_proxies(sources),
         roles=frozenset(sources.some("roles", ROLES, values.role, least=1)),

@@ -67,6 +67,12 @@ OPTIONS: Final = (
         ("CTFPLATFORM_DATA_DIR", "STATE_DIRECTORY"),
     ),
     Option(
+        "uploads",
+        "DIR",
+        "where uploaded files are kept [default: uploads in the data directory]",
+        ("CTFPLATFORM_UPLOADS", "UPLOAD_FOLDER"),
+    ),
+    Option(
         "public-url",
         "URL",
         "how people reach the platform: used in e-mails, webhooks and redirects [default: as requested]",

@@ -43,6 +43,13 @@ def path(text: str) -> Path:
     return Path(text).expanduser().absolute()
 
 
+def folder(text: str) -> Path:
+    """A directory, which need not be there yet; what looks like the address of a bucket is none."""
+    if "://" in text:
+        raise ValueError("a directory; object stores such as S3 are not supported yet")
+    return path(text)
+
+
 def port(text: str) -> int:
     """A TCP port; 0 lets the system choose one."""
     if not (text.isascii() and text.isdigit() and int(text) < 1 << 16):

@@ -49,6 +49,7 @@ def settings_for_tests(**changes: Any) -> Settings:
         listen=(),
         database="sqlite://",
         data_dir=Path("/nonexistent"),
+        uploads=Path("/nonexistent/uploads"),
         public_url=None,
         trusted_proxies=networks,
         roles=frozenset({"web", "koth", "webhooks", "mail"}),
@@ -206,7 +207,7 @@ class MemoryPlatform:
         #: The agents of hills, by the names of their hosts.
         self.hill_reach = FakeAgents()
         self.platform = make_platform(
-            self.settings, self.clock, self.db, start_inline, self.webhook_reach, self.hill_reach
+            self.settings, self.clock, self.db, start_inline, self.webhook_reach, self.hill_reach, start_inline
         )
         self.treq = StubTreq(self.platform.resource)
 

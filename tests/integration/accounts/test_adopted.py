@@ -37,7 +37,7 @@ class Adopted:
         clock = Clock()
         clock.advance(NOW.timestamp())
         settings = settings_for_tests(secret_key=event.secret_key.encode())
-        platform = make_platform(settings, clock, self.db, start_inline, MemoryReach(), FakeAgents())
+        platform = make_platform(settings, clock, self.db, start_inline, MemoryReach(), FakeAgents(), start_inline)
         self.client: Callable[..., Client] = lambda token=None: Client(platform.resource, token)
 
 

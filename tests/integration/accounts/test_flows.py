@@ -27,7 +27,7 @@ def client(engines: Engines) -> NewClient:
     clock.advance(datetime(2026, 3, 14, tzinfo=UTC).timestamp())
     db = Database(engines, Bus(), write=start_inline, read=start_inline)
     settings = settings_for_tests(mail=MailServer("mail.example", 25, "ctf@example.org"))
-    platform = make_platform(settings, clock, db, start_inline, MemoryReach(), FakeAgents())
+    platform = make_platform(settings, clock, db, start_inline, MemoryReach(), FakeAgents(), start_inline)
     return lambda token=None: Client(platform.resource, token)
 
 

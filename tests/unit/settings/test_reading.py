@@ -36,6 +36,7 @@ def test_the_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         listen=("tcp:8000:interface=127.0.0.1",),
         database=f"sqlite:///{tmp_path}/var/ctfplatform.sqlite",
         data_dir=tmp_path / "var",
+        uploads=tmp_path / "var" / "uploads",
         public_url=None,
         trusted_proxies=(),
         roles=frozenset({"web", "koth", "webhooks", "mail"}),
