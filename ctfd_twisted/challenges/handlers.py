@@ -10,6 +10,7 @@ from ctfd_twisted.challenges.hints_api import HintsApi
 from ctfd_twisted.challenges.modules_api import ModulesApi
 from ctfd_twisted.challenges.ratings_api import RatingsApi
 from ctfd_twisted.challenges.reader import ChallengeReader
+from ctfd_twisted.challenges.solutions_api import SolutionsApi
 from ctfd_twisted.challenges.tags_api import TagsApi
 from ctfd_twisted.challenges.topics_api import TopicsApi
 from ctfd_twisted.challenges.unlocks_api import UnlocksApi
@@ -37,6 +38,7 @@ def challenge_handlers(
         AttemptsApi(db),
         FlagsApi(db),
         HintsApi(db, reader),
+        SolutionsApi(db, reader, remove_files),
         UnlocksApi(db),
         RatingsApi(db, reader),
         TagsApi(db),
