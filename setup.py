@@ -45,6 +45,7 @@ setup(
         "jinja2>=3.1.4",
         "klein>=24.8",
         "msgspec>=0.19",
+        "multipart>=1.2",
         "nh3>=0.2.18",
         "psycopg[binary]>=3.2",
         "pyopenssl>=24.1",
@@ -52,7 +53,7 @@ setup(
         "service-identity>=24.1",
         "sqlalchemy>=2.0.30",
         "treq>=24.9",
-        "twisted[tls]>=24.7",  # failuresHandled, which the periodic services rely on
+        "twisted[tls]>=25.5",  # a Site that leaves the parsing of forms to us
         "txtorcon>=24.8",  # listeners such as onion:80
     ],
     extras_require={

@@ -7,7 +7,7 @@ from twisted.internet import reactor
 from twisted.internet.endpoints import TCP4ServerEndpoint
 from twisted.internet.interfaces import IListeningPort
 
-from ctfd_twisted.http.site import QuietSite
+from ctfd_twisted.http.server import QuietSite
 
 
 def main() -> None:

@@ -36,7 +36,8 @@ from ctfd_twisted.files.handlers import file_handlers
 from ctfd_twisted.http.call import Front
 from ctfd_twisted.http.cookies import Cookies
 from ctfd_twisted.http.pipeline import Pipeline
-from ctfd_twisted.http.site import PlatformSite, make_site, mounted
+from ctfd_twisted.http.server import QuietSite
+from ctfd_twisted.http.site import PlatformSite, mounted
 from ctfd_twisted.koth.client import HillClient
 from ctfd_twisted.koth.handlers import hill_handlers, hill_poller
 from ctfd_twisted.koth.reach import Network as HillNetwork
@@ -186,10 +187,9 @@ def make_node(settings: Settings, reactor: Any) -> Node:
     parts = Parts(
         db=db,
         door=door,
-        site=make_site(mounted(door, settings.application_root), reactor),
+        site=QuietSite(mounted(door, settings.application_root), reactor),
         open=partial(door.open, platform.resource),
         services=services,
-        drained=platform.pipeline.drained,
         pools=list(dict.fromkeys((hashing, filing, writing, reading))),
         in_thread=partial(deferToThreadPool, reactor, writing),
     )

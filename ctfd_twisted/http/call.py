@@ -15,14 +15,13 @@ from ctfd_twisted.errors import Forbidden, Invalid, Malformed
 from ctfd_twisted.http.answers import RedirectTo
 from ctfd_twisted.http.bodies import json_object, read_query, read_struct
 from ctfd_twisted.http.cookies import Cookies, new_sid
+from ctfd_twisted.http.forms import FIELDS, read_form
 
 #: What is known of a competition before the database was asked.
 UNKNOWN: Final = Competition({})
 
 S = TypeVar("S", bound=msgspec.Struct)
 
-#: So many parameters of a query are read.
-FIELDS: Final = 1000
 #: Seconds that a signed-in session lasts.
 SESSION_LASTS = 604_800
 _NO_JSON = "Did not attempt to load JSON data because the request Content-Type was not 'application/json'."
@@ -41,6 +40,7 @@ class Call:
 
     __slots__ = (
         "_arguments",
+        "_form",
         "_nonce",
         "_object",
         "address",
@@ -71,6 +71,7 @@ class Call:
         self.cookie: bytes | None = None
         self._nonce: str | None = None
         self._arguments: dict[str, str] | None = None
+        self._form: dict[str, str] | None = None
         self._object: dict[str, Any] | None = None
 
     # Who
@@ -214,16 +215,11 @@ class Call:
         return self.form_values().get(name, default)
 
     def form_values(self) -> dict[str, str]:
-        """The fields of a form body, the last value of each (a tick box follows its hidden twin)."""
-        in_query = self.arguments
-        fields: dict[str, str] = {}
-        for name, values in (self.request.args or {}).items():
-            key = name.decode("utf-8", "replace")
-            # twisted.web merges the query before the form: a value that stands only in the query is no field.
-            count = len(values) - (1 if key in in_query else 0)
-            if count > 0:
-                fields[key] = values[-1].decode("utf-8", "replace").replace("\0", "")
-        return fields
+        """The text fields of a form body, the last value of each; raises as ``read_form`` does."""
+        if self._form is None:
+            fields = read_form(self.request.getHeader(b"content-type") or b"", self.raw_body())
+            self._form = {name: value.replace("\0", "") for name, value in fields.items()}
+        return self._form
 
 
 def is_json(content_type: bytes | None) -> bool:

@@ -7,14 +7,16 @@ limit, gates, handler. What can be answered from memory is: a warm request for s
 from __future__ import annotations
 
 import hmac
+import secrets
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from inspect import isawaitable
 from typing import Any, Final, Protocol
 
-from twisted.internet.defer import Deferred, succeed
+from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 from twisted.python.failure import Failure
+from twisted.web.http import NOT_MODIFIED
 from twisted.web.server import Request
 
 from ctfd_twisted.competition.rules import Competition
@@ -27,6 +29,7 @@ from ctfd_twisted.http.call import Call, Front
 from ctfd_twisted.http.callers import MISS, STALE, Callers, Tracker
 from ctfd_twisted.http.cookies import COOKIE
 from ctfd_twisted.http.errors import UNAUTHORIZED, NotFoundInApi, error_answer, error_text
+from ctfd_twisted.http.hosts import is_host, is_served
 from ctfd_twisted.http.limits import SHARED, RateLimits
 from ctfd_twisted.http.routes import Handler, Limit, Route
 
@@ -94,13 +97,10 @@ class Pipeline:
         self._look_around = look_around
         self._password_change = password_change
         self._limits = RateLimits()
-        self._under_way = 0
-        self._drained: Deferred[None] | None = None
 
     async def handle(self, request: Request, route: Route, handler: Handler, parameters: dict[str, Any]) -> bytes:
         """Answer *request* by *handler*; the headers are set on the request, the body is returned."""
         call = self._call(request)
-        self._under_way += 1
         try:
             answer = await self._answer(call, route, handler, parameters)
         except RedirectTo as away:
@@ -109,25 +109,15 @@ class Pipeline:
             if isinstance(error, Malformed):
                 self.log.info("{method} {path}: malformed body: {reason}", **_named(request), reason=error.reason)
             answer = self._error(call, route, error)
-        except Exception:  # noqa: BLE001 - a defect of ours: logged with a reference, told without details
+        except Exception as error:  # noqa: BLE001 - a defect of ours: logged with a reference, told without details
+            channel: Any = request.channel
+            if channel is None and isinstance(error, CancelledError):
+                return b""  # who asked has hung up, so Klein has ended the handler
             answer = self._defect(call, request, Failure())
-        finally:
-            self._under_way -= 1
-            if not self._under_way and self._drained is not None:
-                self._drained.callback(None)
-                self._drained = None
         body = self._send(call, answer)
         if isinstance(answer, StreamedAnswer):
             await _stream(request, answer)
         return body
-
-    def drained(self) -> Deferred[None]:
-        """Fires when no request is under way."""
-        if not self._under_way:
-            return succeed(None)
-        if self._drained is None:
-            self._drained = Deferred()
-        return self._drained
 
     def _call(self, request: Request) -> Call:
         peer = getattr(request.getClientAddress(), "host", "") or ""
@@ -140,8 +130,9 @@ class Pipeline:
         # A proxy on a Unix socket has no address; whoever may connect there was chosen by the file's permissions.
         if peer == "" or is_trusted(peer, trusted):
             secure = (request.getHeader(b"x-forwarded-proto") or b"").split(b",")[-1].strip() == b"https" or secure
-            if host := request.getHeader(b"x-forwarded-host"):
-                headers.setRawHeaders(b"host", [host.split(b",")[-1].strip()])
+            host = (request.getHeader(b"x-forwarded-host") or b"").split(b",")[-1].strip()
+            if is_host(host):
+                headers.setRawHeaders(b"host", [host])
             if peer == "" and forwarded:
                 peer = forwarded[-1].rsplit(",", 1)[-1].strip()
         return Call(request, self._front, self._now(), client_address(peer, forwarded, trusted), secure=secure)
@@ -150,7 +141,8 @@ class Pipeline:
         self._look_around()
         competition = self._competition.ready()
         call.competition = competition if competition is not None else await self._competition.get()
-        if self._policy.trusted_hosts and not self._host_is_trusted(call.request):
+        hosts = self._policy.trusted_hosts
+        if hosts and not is_served(call.request.getHeader(b"host") or b"", hosts):
             return Answer(b"Bad Request: this host name is not served here\n", 400, "text/plain; charset=utf-8")
         if not (call.competition.is_set_up or route.before_setup or route.always):
             return redirect(call.url("/setup"))
@@ -160,7 +152,7 @@ class Pipeline:
             away = self._password_change(call) if call.player is not None and call.player.change_password else None
             if away is not None:
                 return redirect(away)
-        if call.request.method not in SAFE and not call.by_token:
+        if not (call.request.method in SAFE or call.by_token or route.last_resort):
             self._check_nonce(call)
         for gate in route.gates:
             gate(call)
@@ -230,14 +222,6 @@ class Pipeline:
         if call.sid is None or not shown or not hmac.compare_digest(shown, call.nonce.encode()):
             raise Forbidden
 
-    def _host_is_trusted(self, request: Request) -> bool:
-        host = (request.getHeader(b"host") or b"").decode("latin-1").lower()
-        name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
-        return any(
-            name == trusted or (trusted.startswith(".") and (name.endswith(trusted) or name == trusted[1:]))
-            for trusted in self._policy.trusted_hosts
-        )
-
     def _error(self, call: Call, route: Route, error: DomainError) -> Answer:
         if isinstance(error, _Banned):
             return self._pages.error(call, 403, error_text(error))
@@ -249,7 +233,7 @@ class Pipeline:
         return Answer(page.body, page.status, page.content_type, (*page.headers, *answer.headers))
 
     def _defect(self, call: Call, request: Request, failure: Failure) -> Answer:
-        reference = f"{call.now:%H%M%S}-{id(call) & 0xFFFFFF:06x}"
+        reference = f"{call.now:%H%M%S}-{secrets.token_hex(3)}"
         self.log.failure(
             "defect {reference} at {request[method]} {request[path]}",
             failure,
@@ -268,7 +252,8 @@ class Pipeline:
         for name, values in _ALWAYS:
             headers.setRawHeaders(name, values)
         headers.setRawHeaders(b"content-type", [answer.content_type.encode("ascii")])
-        headers.setRawHeaders(b"content-length", [b"%d" % _length(answer)])
+        if answer.status != NOT_MODIFIED:  # whose length would be that of the body that is not sent
+            headers.setRawHeaders(b"content-length", [b"%d" % _length(answer)])
         for name, value in answer.headers:
             headers.addRawHeader(name, value)
         if call.cookie is not None:

@@ -38,6 +38,8 @@ class Route(msgspec.Struct, frozen=True):
     always: bool = False
     #: Answered before the competition is set up, but not to the banned.
     before_setup: bool = False
+    #: What no other route takes. It changes nothing, so that no nonce is asked for before it is said to be missing.
+    last_resort: bool = False
 
     @property
     def is_api(self) -> bool:

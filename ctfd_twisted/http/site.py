@@ -1,4 +1,4 @@
-"""The Klein application out of tables of routes, and the bounds of twisted.web that protect it."""
+"""The Klein application out of tables of routes."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, Protocol
 
 from klein import Klein
-from twisted.internet.interfaces import IReactorTime
+from twisted.python.failure import Failure
 from twisted.web.resource import IResource, Resource
-from twisted.web.server import Request, Site
+from twisted.web.server import Request
+from twisted.web.util import redirectTo
 from werkzeug.exceptions import HTTPException
 
 from ctfd_twisted.errors import NotFound
@@ -16,15 +17,14 @@ from ctfd_twisted.http.answers import Answer
 from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.errors import NotFoundInApi
 from ctfd_twisted.http.gates import ANYONE
+from ctfd_twisted.http.hosts import is_host
 from ctfd_twisted.http.pipeline import Pipeline
 from ctfd_twisted.http.routes import Handler, Route, Routes
 
-#: The largest body that is accepted, in bytes.
-BODY_LIMIT: Final = 8 * 1024 * 1024
-#: Seconds after which an idle connection is closed.
-IDLE: Final = 60
-
 OTHERS: Final = "/<path:path>"
+
+
+_NOWHERE: Final = Route("GET", OTHERS, (ANYONE,), "nowhere", last_resort=True)
 
 
 class HasRoutes(Protocol):
@@ -50,11 +50,13 @@ class PlatformSite:
         for path in ("/", OTHERS):
             for method in ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"):
                 if (method, path) not in known:
-                    self._add(Route(method, path, (ANYONE,), "others"), self._others)
+                    self._add(Route(method, path, (ANYONE,), "others", last_resort=True), self._others)
+        unroutable: Any = self._unroutable  # Klein's types know no coroutines here
+        self.app.handle_errors(HTTPException)(unroutable)
 
     def resource(self) -> IResource:
         """The application as a twisted.web resource."""
-        return self.app.resource()
+        return _Readable(self.app.resource())
 
     def _add(self, route: Route, handler: Handler) -> None:
         pipeline = self._pipeline
@@ -73,9 +75,16 @@ class PlatformSite:
             return Answer(b"", 200, "text/html; charset=utf-8", ((b"Allow", ", ".join(allowed).encode()),))
         if method in {"GET", "HEAD"}:
             return self._fallback(call, path)
-        if allowed and call.route_path.startswith("/api/v1/"):
-            raise NotFoundInApi
+        return self._nothing(call)
+
+    def _nothing(self, call: Call) -> Answer:
+        if call.request.method not in {b"GET", b"HEAD"} and call.route_path.startswith("/api/v1/"):
+            raise NotFoundInApi if self._allowed(call.route_path) else NotFound
         raise NotFound
+
+    def _unroutable(self, request: Request, _: Failure) -> Any:
+        """Answer what not even the last resort takes: a method that nobody knows, a number beyond all bounds."""
+        return self._pipeline.handle(request, _NOWHERE, self._nothing, {})
 
     def _allowed(self, path: str) -> list[str]:
         """The methods of the routes, other than the last resort, that take *path*."""
@@ -91,62 +100,54 @@ class PlatformSite:
         return sorted(found | ({"HEAD", "OPTIONS"} if "GET" in found else {"OPTIONS"} if found else set()))
 
 
+class _Readable(Resource):
+    """Keeps from the application what it could make no sense of, and would log as its own failure."""
+
+    isLeaf = True
+
+    def __init__(self, application: IResource) -> None:
+        super().__init__()
+        self._application = application
+
+    def render(self, request: Request) -> Any:
+        """400 for a request whose path is not UTF-8, or whose host is none or two, else the application's answer."""
+        hosts = request.requestHeaders.getRawHeaders(b"host", [])
+        if len(hosts) > 1 or not all(map(is_host, hosts)) or not _is_text(b"/".join(request.postpath or ())):
+            request.setResponseCode(400)
+            request.setHeader(b"content-type", b"text/plain; charset=utf-8")
+            return b"Bad Request\n"
+        return self._application.render(request)
+
+
+def _is_text(raw: bytes) -> bool:
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+class _Outside(Resource):
+    """What lies outside the application root: the way in."""
+
+    def __init__(self, root: str) -> None:
+        super().__init__()
+        self._root = root.encode("utf-8")
+
+    def getChild(self, path: bytes, request: Request) -> Resource:  # noqa: ARG002 - twisted.web's signature
+        """This, however deep."""
+        return self
+
+    def render(self, request: Request) -> bytes:
+        """302 to the same path below the root."""
+        inside = request.uri if request.uri.startswith(b"/") else b"/"
+        return redirectTo(self._root + inside, request)
+
+
 def mounted(resource: IResource, root: str) -> IResource:
-    """*resource* below the path *root* (``""`` or ``/ctf``)."""
+    """*resource* below the path *root* (``""`` or ``/ctf``); whoever asks for something else is sent there."""
     for segment in reversed([part for part in root.split("/") if part]):
-        parent = Resource()
+        parent = _Outside(root)
         parent.putChild(segment.encode("utf-8"), resource)
         resource = parent
     return resource
-
-
-class BoundedRequest(Request):
-    """A request whose body is refused before it is read when it is too large."""
-
-    _refused = False
-    _received = 0
-
-    def gotLength(self, length: int | None) -> None:  # noqa: N802 - twisted.web's name
-        """Learn the body's announced length (None: it comes in chunks)."""
-        if length is not None and length > BODY_LIMIT:
-            self._refuse()
-            super().gotLength(0)
-            return
-        super().gotLength(length)
-
-    def handleContentChunk(self, data: bytes) -> None:  # noqa: N802 - twisted.web's name
-        """Take a piece of the body."""
-        if self._refused:
-            return
-        self._received += len(data)
-        if self._received > BODY_LIMIT:
-            self._refuse()
-            return
-        super().handleContentChunk(data)
-
-    def _refuse(self) -> None:
-        self._refused = True
-        message = b'{"message":"The request\'s body is larger than the %d bytes that are accepted."}' % BODY_LIMIT
-        channel: Any = self.channel
-        channel.transport.write(
-            b"HTTP/1.1 413 Content Too Large\r\nContent-Type: application/json\r\nConnection: close\r\n"
-            b"Content-Length: %d\r\n\r\n%s" % (len(message), message)
-        )
-        channel.loseConnection()
-
-    def requestReceived(self, command: bytes, path: bytes, version: bytes) -> None:  # noqa: N802 - twisted.web's name
-        """Answer, unless it was refused already."""
-        if not self._refused:
-            super().requestReceived(command, path, version)
-
-
-class QuietSite(Site):
-    """A site that writes no line per request: that is the proxy's trade, and costs as much as a warm answer."""
-
-    def log(self, request: object) -> None:
-        """Write nothing."""
-
-
-def make_site(resource: IResource, reactor: IReactorTime) -> Site:
-    """The HTTP server's factory over *resource*."""
-    return QuietSite(resource, requestFactory=BoundedRequest, timeout=IDLE, reactor=reactor)

@@ -10,6 +10,7 @@ from twisted.python.failure import Failure
 from twisted.web.iweb import IRequest
 from twisted.web.resource import IResource, Resource
 from twisted.web.server import NOT_DONE_YET, Request
+from twisted.web.util import redirectTo
 
 from ctfd_twisted.db.database import Database
 
@@ -51,6 +52,10 @@ class FrontDoor(Resource):
         # Klein routes by the whole path itself, so it is given back before the leaf is.
         request.postpath.insert(0, request.prepath.pop())
         return self._platform
+
+    def render(self, request: Request) -> bytes:
+        """302 to the first page, for the application root without its slash."""
+        return redirectTo(b"/%b/" % b"/".join(request.prepath or ()), request)
 
 
 class _Plain(Resource):

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from ipaddress import ip_network
+from typing import Any
 
 import pytest
+from treq.testing import StubTreq
+from twisted.internet.defer import Deferred
+from twisted.logger import LogLevel, capturedLogs
+from twisted.web.resource import Resource
 
 from ctfd_twisted.http.answers import Answer, ok
 from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.gates import ADMIN, ANYONE, AUTHED
 from ctfd_twisted.http.routes import Routes
+from ctfd_twisted.http.site import PlatformSite, mounted
+from ctfd_twisted.ops.health import FrontDoor
 from ctfd_twisted.testing import MemoryPlatform
+from ctfd_twisted.testing.platform import Client
 
 
 @pytest.fixture
@@ -215,3 +224,126 @@ def test_gates_and_handlers_may_be_plain_functions() -> None:
         ("GET", (ANYONE,)),
         ("POST", (AUTHED, ADMIN)),
     ]
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "PROPFIND", "TRACE"])
+def test_what_is_not_there_is_said_to_be_missing_whatever_is_asked_of_it(platform: MemoryPlatform, method: str) -> None:
+    assert platform.client().request(method, "/nothing").status == 404
+    missing = platform.client().request(method, "/api/v1/scoreboard")
+    assert (missing.status, missing.headers["content-type"]) == (404, "application/json")
+
+
+@pytest.mark.parametrize("path", ["/api/v1/users/" + "9" * 5000, "/api/v1/users/" + "9" * 20])
+def test_a_number_beyond_all_bounds_is_nobodys(platform: MemoryPlatform, path: str) -> None:
+    reply = platform.client().get(path)
+    assert (reply.status, reply.headers["x-content-type-options"]) == (404, "nosniff")
+
+
+@pytest.mark.parametrize("host", ["a..b", "a" * 64, "ctf.example:80@evil.example", "ctf.example/"])
+def test_a_host_that_is_none_is_refused(platform: MemoryPlatform, host: str) -> None:
+    assert platform.client().get("/login", headers={"Host": host}).status == 400
+
+
+def test_a_host_that_begins_like_a_trusted_one_is_not_trusted() -> None:
+    memory = MemoryPlatform(trusted_hosts=("ctf.example",), trusted_proxies=(ip_network("0.0.0.0/0"),)).setup()
+    for host in ("ctf.example:80@evil.example", "ctf.example.evil.example"):
+        assert memory.client().get("/login", headers={"Host": host}).status == 400
+    memory.close()
+
+
+def test_a_path_that_is_no_text_is_refused(platform: MemoryPlatform) -> None:
+    assert platform.client().get("/%ff").status == 400
+
+
+def test_a_field_of_a_form_is_not_one_of_the_query(platform: MemoryPlatform) -> None:
+    browser = platform.client()
+    form = {"nonce": browser.nonce, "name": "ann", "password": "x"}
+    assert browser.request("POST", "/login?name=bob", data=form).status == 200
+    assert (
+        browser.request("POST", f"/login?nonce={browser.nonce}&nonce={browser.nonce}", data={"name": "x"}).status == 403
+    )
+
+
+def test_a_form_may_come_in_parts(platform: MemoryPlatform) -> None:
+    browser = platform.client()
+    parts = "".join(
+        f'--edge\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'
+        for name, value in (("nonce", browser.nonce), ("name", "ann"), ("password", "x"))
+    )
+    kind = "multipart/form-data; boundary=edge"
+    assert browser.request("POST", "/login", data=f"{parts}--edge--".encode(), content_type=kind).status == 200
+    assert browser.request("POST", "/login", data=parts.encode(), content_type=kind).status == 400
+
+
+class Waiting:
+    """A route whose answer never comes."""
+
+    routes = Routes()
+
+    def __init__(self) -> None:
+        self.cancelled = False
+
+    @routes.get("/slow", ANYONE)
+    async def slow(self, _call: Call) -> Answer:
+        waiting: Deferred[Answer] = Deferred(lambda _: setattr(self, "cancelled", True))
+        return await waiting
+
+
+def test_who_hangs_up_is_not_a_defect(platform: MemoryPlatform) -> None:
+    waiting = Waiting()
+    site = PlatformSite(platform.platform.pipeline, [waiting], lambda *_: ok(None))
+    with capturedLogs() as logs:
+        asking = StubTreq(site.resource())
+        asked: Deferred[Any] = asking.get("http://ctf.example/slow")  # type: ignore[attr-defined]
+        asked.addErrback(lambda _: None)
+        asked.cancel()
+        asking.flush()
+    assert waiting.cancelled
+    assert [event for event in logs if event["log_level"] >= LogLevel.warn] == []
+
+
+def test_a_defect_is_told_without_details_and_found_by_its_reference(platform: MemoryPlatform) -> None:
+    class Broken:
+        routes = Routes()
+
+        @routes.get("/api/v1/broken", ANYONE)
+        def broken(self, _call: Call) -> Answer:
+            raise RuntimeError("a secret")
+
+    stub = Client(PlatformSite(platform.platform.pipeline, [Broken()], lambda *_: ok(None)).resource())
+    with capturedLogs() as logs:
+        replies = [stub.get("/api/v1/broken") for _ in range(3)]
+    references = [reply.json.pop("reference") for reply in replies]
+    assert [(reply.status, reply.json["message"]) for reply in replies] == [(500, "Internal Server Error")] * 3
+    assert references == [event["reference"] for event in logs if "reference" in event]
+    assert len(set(references)) == 3
+
+
+class Inside(Resource):
+    """What stands below the application root."""
+
+    isLeaf = True
+
+    def render(self, request: Any) -> bytes:
+        return b"inside " + b"/".join(request.postpath)
+
+
+@pytest.mark.parametrize(
+    ("path", "location"),
+    [
+        ("/ctf", "/ctf/"),
+        ("/", "/ctf/"),
+        ("/login?next=/x", "/ctf/login?next=/x"),
+        ("//evil.example/", "/ctf//evil.example/"),
+        ("/ctfx", "/ctf/ctfx"),
+    ],
+)
+def test_what_lies_outside_the_application_root_leads_inside(
+    platform: MemoryPlatform, path: str, location: str
+) -> None:
+    door = FrontDoor(platform.db)
+    door.open(Inside())
+    client = Client(mounted(door, "/ctf"))
+    assert client.get("/ctf/login").body == b"inside login"
+    reply = client.get(path)
+    assert (reply.status, reply.location) == (302, location)

@@ -1,0 +1,136 @@
+"""The HTTP server: twisted.web's, with bounds on what is read, and an end that cuts nobody short."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorTime
+from twisted.internet.protocol import connectionDone
+from twisted.python.failure import Failure
+from twisted.web.http import HTTPChannel
+from twisted.web.resource import IResource
+from twisted.web.server import Request, Site
+
+#: The largest body that is accepted, in bytes.
+BODY_LIMIT: Final = 8 * 1024 * 1024
+#: Seconds after which an idle connection is closed.
+IDLE: Final = 60
+
+
+class BoundedRequest(Request):
+    """A request whose body is refused before it is read when it is too large."""
+
+    _refused = False
+    _received = 0
+
+    def gotLength(self, length: int | None) -> None:  # noqa: N802 - twisted.web's name
+        """Learn the body's announced length (None: it comes in chunks)."""
+        if length is not None and length > BODY_LIMIT:
+            self._refuse()
+            super().gotLength(0)
+            return
+        super().gotLength(length)
+
+    def handleContentChunk(self, data: bytes) -> None:  # noqa: N802 - twisted.web's name
+        """Take a piece of the body."""
+        if self._refused:
+            return
+        self._received += len(data)
+        if self._received > BODY_LIMIT:
+            self._refuse()
+            return
+        super().handleContentChunk(data)
+
+    def _refuse(self) -> None:
+        self._refused = True
+        # Who asks whether to send the body has been answered; the channel would say "100 Continue" after it.
+        self.requestHeaders.removeHeader(b"expect")
+        message = b'{"message":"The request\'s body is larger than the %d bytes that are accepted."}' % BODY_LIMIT
+        channel: Any = self.channel
+        channel.transport.write(
+            b"HTTP/1.1 413 Content Too Large\r\nContent-Type: application/json\r\nConnection: close\r\n"
+            b"Content-Length: %d\r\n\r\n%s" % (len(message), message)
+        )
+        channel.loseConnection()
+
+    def requestReceived(self, command: bytes, path: bytes, version: bytes) -> None:  # noqa: N802 - twisted.web's name
+        """Answer, unless it was refused already."""
+        if not self._refused:
+            super().requestReceived(command, path, version)
+
+
+class Channel(HTTPChannel):
+    """One connection, that can be asked to end after what it has begun."""
+
+    site: QuietSite
+    _ending = False
+
+    def connectionMade(self) -> None:
+        """Be known to the site."""
+        super().connectionMade()
+        self.site.channels.add(self)
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        """Be forgotten by it."""
+        super().connectionLost(reason)
+        self.site.forget(self)
+
+    def checkPersistence(self, request: Request, version: bytes) -> bool:  # noqa: N802 - twisted.web's name
+        """Whether another request may follow *request* on this connection."""
+        if self._ending:
+            request.responseHeaders.setRawHeaders(b"connection", [b"close"])
+            return False
+        persistent: bool = super().checkPersistence(request, version)
+        return persistent
+
+    def end(self) -> None:
+        """Close the connection: at once where nothing was asked, else after the answer."""
+        self._ending = True
+        if not self.requests:
+            self.loseConnection()
+            return
+        self.persistent = False
+        for request in self.requests:
+            request.responseHeaders.setRawHeaders(b"connection", [b"close"])
+
+
+class QuietSite(Site):
+    """A site that writes no line per request: that is the proxy's trade, and costs as much as a warm answer."""
+
+    protocol: Any = Channel
+
+    def __init__(self, resource: IResource, reactor: IReactorTime | None = None) -> None:
+        # Forms are read by whoever asks for them, with bounds (forms.py).
+        super().__init__(
+            resource, requestFactory=BoundedRequest, timeout=IDLE, reactor=reactor, parsePOSTFormSubmission=False
+        )
+        self.channels: set[Channel] = set()
+        self._ended: Deferred[None] | None = None
+
+    def acceptableProtocols(self) -> list[bytes]:  # noqa: N802 - twisted.web's name
+        """What is offered to a client that speaks TLS: what :class:`Channel` speaks, also where ``h2`` is installed."""
+        return [b"http/1.1"]
+
+    def log(self, request: object) -> None:
+        """Write nothing."""
+
+    def end(self) -> Deferred[None]:
+        """Close every connection after the answer that is under way on it; fires when the last one is closed.
+
+        Call it when nothing listens any more.
+        """
+        self._ended = Deferred()
+        for channel in tuple(self.channels):
+            channel.end()
+        self._look()
+        return self._ended
+
+    def forget(self, channel: Channel) -> None:
+        """*channel* is closed."""
+        self.channels.discard(channel)
+        self._look()
+
+    def _look(self) -> None:
+        if self._ended is not None and not self.channels and not self._ended.called:
+            self._ended.callback(None)

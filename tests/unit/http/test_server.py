@@ -1,0 +1,126 @@
+"""The HTTP server's bounds and its end, byte for byte."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from twisted.internet.task import Clock
+from twisted.internet.testing import StringTransportWithDisconnection
+from twisted.web.resource import Resource
+from twisted.web.server import NOT_DONE_YET, Request
+
+from ctfd_twisted.http.server import BODY_LIMIT, QuietSite
+
+
+class Waits(Resource):
+    """Answers when the test says so."""
+
+    isLeaf = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.requests: list[Request] = []
+
+    def render(self, request: Any) -> int:
+        self.requests.append(request)
+        return NOT_DONE_YET
+
+    def answer(self) -> None:
+        request = self.requests.pop(0)
+        request.write(b"done")
+        request.finish()
+
+
+class Connection:
+    """A client's end."""
+
+    def __init__(self, site: QuietSite) -> None:
+        self._channel: Any = site.buildProtocol(None)
+        self.transport: Any = StringTransportWithDisconnection()
+        self.transport.protocol = self._channel
+        self._channel.makeConnection(self.transport)
+
+    def send(self, text: str) -> None:
+        self._channel.dataReceived(text.replace("\n", "\r\n").encode())
+
+    @property
+    def got(self) -> bytes:
+        return bytes(self.transport.value())
+
+    @property
+    def open(self) -> bool:
+        return bool(self.transport.connected)
+
+
+@pytest.fixture
+def resource() -> Waits:
+    return Waits()
+
+
+@pytest.fixture
+def site(resource: Waits) -> Iterator[QuietSite]:
+    site = QuietSite(resource, Clock())
+    site.doStart()
+    yield site
+    site.doStop()
+
+
+GET = "GET / HTTP/1.1\nHost: x\n\n"
+
+
+@pytest.mark.parametrize("expect", ["", "Expect: 100-continue\n"])
+def test_a_body_that_is_announced_as_too_large_is_refused_once(site: QuietSite, resource: Waits, expect: str) -> None:
+    connection = Connection(site)
+    connection.send(f"POST / HTTP/1.1\nHost: x\n{expect}Content-Length: {BODY_LIMIT + 1}\n\n")
+    assert connection.got.startswith(b"HTTP/1.1 413 ")
+    assert connection.got.count(b"HTTP/1.1") == 1
+    assert not connection.open
+    assert resource.requests == []
+
+
+def test_a_body_in_chunks_is_refused_when_it_has_become_too_large(site: QuietSite, resource: Waits) -> None:
+    connection = Connection(site)
+    connection.send("POST / HTTP/1.1\nHost: x\nTransfer-Encoding: chunked\n\n")
+    chunk = "x" * (BODY_LIMIT // 2)
+    for _ in range(3):
+        if connection.open:
+            connection.send(f"{len(chunk):x}\n{chunk}\n")
+    assert connection.got.startswith(b"HTTP/1.1 413 ")
+    assert not connection.open
+    assert resource.requests == []
+
+
+def test_a_form_is_left_to_whoever_asks_for_it(site: QuietSite, resource: Waits) -> None:
+    connection = Connection(site)
+    connection.send("POST / HTTP/1.1\nHost: x\nContent-Type: multipart/form-data\nContent-Length: 4\n\njunk")
+    (request,) = resource.requests
+    assert (request.args, request.content.read()) == ({}, b"junk")  # type: ignore[union-attr]
+
+
+def test_at_the_end_who_asks_nothing_is_hung_up_on_and_who_asked_is_answered_first(
+    site: QuietSite, resource: Waits
+) -> None:
+    idle, asking, sending = Connection(site), Connection(site), Connection(site)
+    asking.send(GET)
+    sending.send("POST / HTTP/1.1\nHost: x\nContent-Length: 4\n")
+    ended = site.end()
+    assert (idle.open, asking.open, sending.open, ended.called) == (False, True, True, False)
+    resource.answer()
+    sending.send("\nbody")
+    assert (asking.open, sending.open, ended.called) == (False, True, False)
+    resource.answer()
+    assert not sending.open
+    for connection in (asking, sending):
+        assert b"\r\nConnection: close\r\n" in connection.got
+        assert b"done" in connection.got
+    assert ended.called
+
+
+def test_without_connections_the_end_is_at_once(site: QuietSite, resource: Waits) -> None:
+    connection = Connection(site)
+    connection.send(GET)
+    resource.answer()
+    connection.transport.loseConnection()
+    assert site.end().called
