@@ -25,6 +25,7 @@ from ctfd_twisted.challenges.handlers import challenge_handlers
 from ctfd_twisted.challenges.reader import ChallengeReader
 from ctfd_twisted.competition.configs_api import ConfigsApi
 from ctfd_twisted.competition.store import read_competition
+from ctfd_twisted.content.notices_api import NoticesApi
 from ctfd_twisted.content.public_pages import read_public_pages
 from ctfd_twisted.db.behind import WriteBehind
 from ctfd_twisted.db.database import Database, Start
@@ -139,6 +140,7 @@ def make_platform(
         *hill_handlers(db, reader, agents),
         *file_handlers(db, settings.uploads, in_thread(file_in), reader, keys.read_signed, clock),
         ConfigsApi(db),
+        NoticesApi(db),
         MailApi(db, postman, settings.mail),
         *webhook_handlers(clock, db, webhooks),
     ]
