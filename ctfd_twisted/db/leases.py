@@ -7,11 +7,16 @@ holder dies, another takes it after at most one *ttl*.
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Final
 
-from sqlalchemy import Connection, delete, or_, select, update
+from sqlalchemy import Connection, bindparam, delete, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from ctfd_twisted.db.tables import leases
+
+_HELD: Final = select(leases.c.holder).where(
+    leases.c.name == bindparam("lease"), leases.c.holder == bindparam("who"), leases.c.expires > bindparam("now")
+)
 
 
 def acquire(conn: Connection, now: datetime, name: str, holder: str, ttl_seconds: float) -> bool:
@@ -34,10 +39,7 @@ def acquire(conn: Connection, now: datetime, name: str, holder: str, ttl_seconds
 
 def holds(conn: Connection, now: datetime, name: str, holder: str) -> bool:
     """Whether *holder* has the lease *name* at *now*: what a transaction asks that only the holder may make."""
-    found = conn.execute(
-        select(leases.c.holder).where(leases.c.name == name, leases.c.holder == holder, leases.c.expires > now)
-    )
-    return found.first() is not None
+    return conn.execute(_HELD, {"lease": name, "who": holder, "now": now}).first() is not None
 
 
 def release(conn: Connection, name: str, holder: str) -> None:

@@ -2,7 +2,8 @@
 
 Only the holder of the lease :data:`LEASE` may record. Two things keep a tick from being paid twice: the lease is asked
 for in the transaction, and ``(challenge_id, tick)`` is unique. The second holds even where a node was asleep and does
-not know yet that another took over. Whoever records locks the hill's row first.
+not know yet that another took over. Whoever records locks the hill's row first, so what they then see of its ticks
+stays true until they commit.
 """
 
 from __future__ import annotations
@@ -12,13 +13,11 @@ from datetime import datetime
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Connection, Row, func, insert, select, update
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy import Connection, Row, bindparam, exists, func, insert, select, update
 
 from ctfd_twisted.challenges.tables import challenges
 from ctfd_twisted.db.leases import holds
 from ctfd_twisted.db.notices import touch
-from ctfd_twisted.db.writes import insert_row
 from ctfd_twisted.koth.identifiers import Directory
 from ctfd_twisted.koth.protocol import KEPT_CHARACTERS, Evidence
 from ctfd_twisted.koth.rules import Account, Reign, Verdict, decide, failures_after
@@ -28,6 +27,20 @@ from ctfd_twisted.scoring.tables import awards
 from ctfd_twisted.webhooks.store import emit, king_changed
 
 LEASE: Final = "koth"
+
+# These run with every tick, so they are put together once.
+_LOCKED: Final = (
+    select(hills, challenges.c.name, challenges.c.category)
+    .join(challenges, challenges.c.id == hills.c.challenge_id)
+    .where(hills.c.challenge_id == bindparam("hill"))
+    .with_for_update(of=hills)
+)
+_LAST: Final = select(func.max(ticks.c.tick)).where(ticks.c.challenge_id == bindparam("hill")).scalar_subquery()
+_RECORDED: Final = exists().where(ticks.c.challenge_id == bindparam("hill"), ticks.c.tick == bindparam("number"))
+_KNOWN: Final = select(_LAST.label("last"), _RECORDED.label("recorded"))
+_ADD: Final = insert(ticks)
+_GIVE: Final = insert(awards)
+_GO_ON: Final = update(hills).where(hills.c.challenge_id == bindparam("hill"))
 
 
 class NotTheHolder(Exception):
@@ -69,6 +82,9 @@ def record_tick(
     hill = locked_hill(conn, now, holder, challenge_id)
     if hill is None:
         return None
+    before_this = conn.execute(_KNOWN, {"hill": challenge_id, "number": moment.tick}).one()
+    if before_this.recorded:
+        raise AlreadyRecorded
     accounts = tuple(_account(conn, directory, owner) for owner in evidence.owners)
     before = reign_of(hill)
     verdict = decide(
@@ -80,19 +96,22 @@ def record_tick(
         due=moment.due,
         teams=directory.teams_mode,
     )
-    _store(conn, challenge_id, moment, evidence, verdict)
+    row = _row(challenge_id, moment, evidence, verdict)
+    if verdict.points:
+        row["award_id"] = give_award(conn, hill.name, hill.category, row)
+    conn.execute(_ADD, row)
     # Ticks that were overrun by this one are recorded already, and it was the last that was owed.
-    following = conn.execute(select(func.max(ticks.c.tick)).where(ticks.c.challenge_id == challenge_id)).scalar_one()
+    last = moment.tick if before_this.last is None else max(before_this.last, moment.tick)
     failures = failures_after(hill.failures, verdict.outcome)
     conn.execute(
-        update(hills)
-        .where(hills.c.challenge_id == challenge_id)
-        .values(
-            next_tick=max(hill.next_tick, following + 1),
-            last_outcome=verdict.outcome,
-            failures=failures,
+        _GO_ON,
+        {
+            "hill": challenge_id,
+            "next_tick": max(hill.next_tick, last + 1),
+            "last_outcome": verdict.outcome,
+            "failures": failures,
             **reign_values(verdict.reign),
-        )
+        },
     )
     touch(conn, "ticks", *(("standings",) if verdict.points else ()))
     tell_of_king(conn, now, challenge_id, before, verdict.reign, moment.due, teams_mode=directory.teams_mode)
@@ -119,12 +138,13 @@ def tell_of_king(
 
 
 def locked_hill(conn: Connection, now: datetime, holder: str, challenge_id: int) -> Row[Any] | None:
-    """The hill's row, locked until the end of the transaction. Raises ``NotTheHolder``."""
+    """The hill's row with its challenge's name and category, locked until the end of the transaction.
+
+    None where the hill is gone. Raises ``NotTheHolder``.
+    """
     if not holds(conn, now, LEASE, holder):
         raise NotTheHolder
-    return conn.execute(
-        select(hills).where(hills.c.challenge_id == challenge_id).with_for_update(of=hills)
-    ).one_or_none()
+    return conn.execute(_LOCKED, {"hill": challenge_id}).one_or_none()
 
 
 def _account(conn: Connection, directory: Directory, owner: str) -> Account | None:
@@ -132,9 +152,9 @@ def _account(conn: Connection, directory: Directory, owner: str) -> Account | No
     return None if match is None else find_account(conn, match, teams_mode=directory.teams_mode)
 
 
-def _store(conn: Connection, challenge_id: int, moment: Moment, evidence: Evidence, verdict: Verdict) -> None:
+def _row(challenge_id: int, moment: Moment, evidence: Evidence, verdict: Verdict) -> dict[str, Any]:
     account = verdict.account
-    row = tick_row(
+    return tick_row(
         challenge_id,
         moment,
         outcome=verdict.outcome,
@@ -150,39 +170,25 @@ def _store(conn: Connection, challenge_id: int, moment: Moment, evidence: Eviden
         signed=evidence.signed if evidence.owners else None,
         answers=msgspec.to_builtins(evidence.answers),
     )
-    try:
-        with conn.begin_nested():
-            if verdict.points:
-                row["award_id"] = give_award(conn, challenge_id, row)
-            conn.execute(insert(ticks), row)
-    except IntegrityError as error:
-        known = select(ticks.c.id).where(ticks.c.challenge_id == challenge_id, ticks.c.tick == moment.tick)
-        if conn.execute(known).first() is None:
-            raise  # the account was deleted meanwhile: tried again, it is unknown
-        raise AlreadyRecorded from error
 
 
-def give_award(conn: Connection, challenge_id: int, tick: Mapping[Any, Any]) -> int:
-    """Give the award of *tick*, a row of ``ctfp_ticks``, and return its id."""
-    challenge = conn.execute(
-        select(challenges.c.name, challenges.c.category).where(challenges.c.id == challenge_id)
-    ).one()
-    return insert_row(
-        conn,
-        awards,
-        {
-            "user_id": tick["user_id"],
-            "team_id": tick["team_id"],
-            "type": "koth",
-            "name": challenge.name,
-            "description": f"Tick {tick['tick']}",
-            "date": tick["due"],
-            "value": tick["points"],
-            "category": challenge.category,
-            "icon": "crown",
-            "requirements": None,
-        },
-    )
+def give_award(conn: Connection, name: str | None, category: str | None, tick: Mapping[Any, Any]) -> int:
+    """Give the award of *tick*, a row of ``ctfp_ticks`` of the challenge *name*, and return its id."""
+    award = {
+        "user_id": tick["user_id"],
+        "team_id": tick["team_id"],
+        "type": "koth",
+        "name": name,
+        "description": f"Tick {tick['tick']}",
+        "date": tick["due"],
+        "value": tick["points"],
+        "category": category,
+        "icon": "crown",
+        "requirements": None,
+    }
+    key = conn.execute(_GIVE, award).inserted_primary_key
+    assert key is not None  # noqa: S101 - a single-row INSERT always has one
+    return int(key[0])
 
 
 def tick_row(challenge_id: int, moment: Moment, **facts: object) -> dict[str, Any]:

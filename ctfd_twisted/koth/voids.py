@@ -9,6 +9,7 @@ import msgspec
 from sqlalchemy import Connection, Row, delete, func, select, update
 
 from ctfd_twisted.accounts.identity import Player
+from ctfd_twisted.challenges.tables import challenges
 from ctfd_twisted.db.notices import touch
 from ctfd_twisted.db.writes import insert_row
 from ctfd_twisted.errors import Invalid, NotFound
@@ -72,13 +73,13 @@ def void_ticks(
 
 def undo_void(conn: Connection, now: datetime, author: Player, challenge_id: int, void_id: int) -> Void:
     """Give again what a void has taken. Raises ``NotFound``, and ``Invalid`` where it was undone already."""
-    _lock(conn, challenge_id)
+    name, category = _lock(conn, challenge_id)
     if _found(conn, challenge_id, void_id).undone is not None:
         raise Invalid({"": ["This was undone already."]})
     for row in conn.execute(select(ticks).where(ticks.c.void_id == void_id).order_by(ticks.c.tick)).mappings().all():
         # Whose account was deleted since has nobody to give the award to.
         owed = row["points"] and (row["user_id"] is not None or row["team_id"] is not None)
-        award_id = give_award(conn, challenge_id, row) if owed else None
+        award_id = give_award(conn, name, category, row) if owed else None
         conn.execute(
             update(ticks)
             .where(ticks.c.id == row["id"])
@@ -99,11 +100,21 @@ _COUNT = select(func.count()).where(ticks.c.void_id == voids.c.id).scalar_subque
 _ALL = select(voids, _COUNT.label("ticks"))
 
 
-def _lock(conn: Connection, challenge_id: int) -> None:
-    """Let nobody record a tick of the hill meanwhile; raises ``NotFound`` for what is no hill."""
-    hill = select(hills.c.challenge_id).where(hills.c.challenge_id == challenge_id).with_for_update()
-    if conn.execute(hill).first() is None:
+def _lock(conn: Connection, challenge_id: int) -> tuple[str | None, str | None]:
+    """Let nobody record a tick of the hill meanwhile; its name and category.
+
+    Raises ``NotFound`` for what is no hill.
+    """
+    hill = (
+        select(challenges.c.name, challenges.c.category)
+        .join(hills, hills.c.challenge_id == challenges.c.id)
+        .where(hills.c.challenge_id == challenge_id)
+        .with_for_update(of=hills)
+    )
+    row = conn.execute(hill).one_or_none()
+    if row is None:
         raise NotFound
+    return row.name, row.category
 
 
 def _found(conn: Connection, challenge_id: int, void_id: int) -> Row[Any]:
