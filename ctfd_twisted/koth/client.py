@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -55,12 +56,10 @@ class HillClient:
     :param nonce: makes the text that an agent signs its answer over; never the same twice.
     """
 
-    def __init__(
-        self, clock: IReactorTime, reach: Reach, nonce: Callable[[], str] = lambda: secrets.token_hex(16)
-    ) -> None:
+    def __init__(self, clock: IReactorTime, reach: Reach, nonce: Callable[[], str] | None = None) -> None:
         self._clock = clock
         self._reach = reach
-        self._nonce = nonce
+        self._nonce = nonce or partial(next, _nonces())
 
     async def poll(self, settings: HillSettings) -> Evidence:
         """Read the owner; with the health gate also the health, the target's answer, and the owner once more."""
@@ -146,6 +145,14 @@ class HillClient:
         content = await _content(response)
         proof = response.headers.getRawHeaders(SIGNATURE_HEADER)
         return Reply(request.step, 0, response.code, content, proof[0] if proof else None)
+
+
+def _nonces() -> Iterator[str]:
+    """Texts that nobody can guess. Many are drawn at once: each draw lets the database's thread go first."""
+    while True:
+        drawn = secrets.token_bytes(256 * 16)
+        for start in range(0, len(drawn), 16):
+            yield drawn[start : start + 16].hex()
 
 
 async def _content(response: IResponse) -> bytes:

@@ -6,8 +6,9 @@ from functools import lru_cache
 from typing import Any, Final, Protocol
 
 from OpenSSL import SSL
+from twisted.internet.abstract import isIPAddress, isIPv6Address
 from twisted.internet.defer import Deferred
-from twisted.internet.endpoints import HostnameEndpoint, wrapClientTLS
+from twisted.internet.endpoints import HostnameEndpoint, TCP4ClientEndpoint, TCP6ClientEndpoint, wrapClientTLS
 from twisted.internet.interfaces import IProtocol, IProtocolFactory, IStreamClientEndpoint
 from twisted.protocols.policies import ProtocolWrapper, WrappingFactory
 from twisted.web.client import URI, Agent
@@ -75,7 +76,7 @@ class Network:
 
         def endpoint(uri: URI) -> IStreamClientEndpoint:
             host = uri.host.decode("ascii")
-            way: IStreamClientEndpoint = HostnameEndpoint(self._reactor, host, uri.port, timeout=settings.seconds)
+            way = _way(self._reactor, host, uri.port, settings.seconds)
             if uri.scheme == b"https":
                 try:
                     context = self._context(*trust)
@@ -87,6 +88,18 @@ class Network:
         # Without a pool the agent closes each connection after its answer: between two ticks there is nothing to keep.
         agent: IAgent = Agent.usingEndpointFactory(self._reactor, _Endpoints(endpoint))
         return agent
+
+
+def _way(reactor: Any, host: str, port: int, seconds: float) -> IStreamClientEndpoint:
+    """The way to *host*; to an address without a resolver, whose thread would be most of the work."""
+    way: IStreamClientEndpoint
+    if isIPAddress(host):
+        way = TCP4ClientEndpoint(reactor, host, port, timeout=seconds)
+    elif isIPv6Address(host):
+        way = TCP6ClientEndpoint(reactor, host, port, timeout=seconds)
+    else:
+        way = HostnameEndpoint(reactor, host, port, timeout=seconds)
+    return way
 
 
 @implementer(IAgentEndpointFactory)
@@ -140,6 +153,8 @@ class _CountedEndpoint:
     def connect(self, protocolFactory: IProtocolFactory) -> Deferred[IProtocol]:  # noqa: N803 - Twisted's name
         """Connect; the caller gets its own protocol and knows nothing of the counting."""
         factory = WrappingFactory(protocolFactory)
+        inner: Any = protocolFactory
+        factory.noisy = inner.noisy = False  # or each tick would be four lines of the log
         factory.protocol = lambda wrapping, wrapped: Counted(wrapping, wrapped, self._line)
         connecting: Deferred[Any] = self._way.connect(factory)
         return connecting.addCallback(lambda counted: counted.wrappedProtocol)

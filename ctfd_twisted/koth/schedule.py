@@ -57,6 +57,8 @@ def shift(secret: str, challenge_id: int, tick: int, jitter: float) -> timedelta
     2**64, are the part of the jitter; fractions of a microsecond are dropped.
     """
     width = timedelta(seconds=jitter) // _MICROSECOND
+    if not width:
+        return timedelta(0)
     digest = hmac.digest(secret.encode(), f"{challenge_id}:{tick}".encode(), "sha256")
     number = int.from_bytes(digest[: _BITS // 8], "big")
     return timedelta(microseconds=(width * number) >> _BITS)

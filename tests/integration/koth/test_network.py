@@ -12,6 +12,7 @@ import pytest
 from twisted.internet.interfaces import IPushProducer
 from twisted.internet.protocol import Factory, Protocol
 from twisted.internet.task import LoopingCall, deferLater
+from twisted.logger import capturedLogs
 from twisted.protocols.policies import WrappingFactory
 from twisted.web.resource import EncodingResourceWrapper
 from twisted.web.server import GzipEncoderFactory
@@ -114,6 +115,14 @@ def test_a_hill_is_asked_over_a_socket(poll: Poll, listening: Listen) -> None:
     assert (evidence.owners, evidence.signed, evidence.status, evidence.failure) == (("ada", "ada"), True, 200, None)
     assert agent.asked == ["/status", "/healthcheck", "/", "/status"]
     assert poll(port, api_key="wrong").failure == "unauthorized"
+
+
+def test_a_poll_that_succeeds_writes_nothing_into_the_log(poll: Poll, listening: Listen) -> None:
+    port = listening(site(FakeAgent("ada")))
+    with capturedLogs() as seen:
+        assert poll(port).owners == poll(port, host="localhost").owners == ("ada",)
+    # The reactor itself tells when these tests end it.
+    assert [event for event in seen if event["log_namespace"] != "twisted.internet.base"] == []
 
 
 def test_an_agent_on_ipv6_is_asked(poll: Poll, listening: Listen) -> None:

@@ -39,6 +39,22 @@ def range_() -> Iterator[Range]:
     assert place.clock.getDelayedCalls() == [], "a deadline was left behind"
 
 
+def test_no_two_requests_have_the_same_nonce(range_: Range) -> None:
+    seen: list[str] = []
+    range_.client = HillClient(range_.clock, range_.reach)
+    range_.agent.key = "sesame"
+    render = range_.agent.render
+
+    def watching(request: Any) -> Any:
+        seen.append(request.getHeader("KoTH-Nonce"))
+        return render(request)
+
+    range_.agent.render = watching  # type: ignore[method-assign]  # to look at the headers
+    assert all(range_.poll(api_key="sesame").signed for _ in range(300))
+    assert len(set(seen)) == 300
+    assert {len(nonce) for nonce in seen} == {32}
+
+
 def test_a_plain_poll_asks_once(range_: Range) -> None:
     evidence = range_.poll()
     assert (evidence.owners, evidence.failure, evidence.status) == (("ada",), None, 200)
