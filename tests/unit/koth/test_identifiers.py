@@ -131,7 +131,7 @@ def test_tokens_are_long_and_differ_by_account(account_id: int, kind: Kind) -> N
     assert token != hill_token(SECRET, "team" if kind == "user" else "user", account_id)
 
 
-@given(st.text(max_size=60), st.lists(st.text(min_size=1, max_size=8), unique=True, max_size=8))
+@given(st.text(max_size=60), st.lists(st.text(min_size=1, max_size=8), unique=True, min_size=1, max_size=8))
 def test_nothing_that_an_agent_says_breaks_the_search(text: str, names: list[str]) -> None:
     directory = users(*(Person(number, name) for number, name in enumerate(names, 1)))
     match = directory.find(text)
