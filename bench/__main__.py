@@ -1,4 +1,7 @@
-"""``python -m bench``: the real daemon on a seeded event, beside a bare Klein route of the same size."""
+"""``python -m bench``: the real daemon on a seeded event, beside a bare Klein route of the same size.
+
+``python -m bench hills``: the real daemon with many hills, and an agent.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 
+from bench import hills
 from bench.event import Size, play
 from bench.load import Measured, Wanted, request, run
 from bench.rows import Row, rows
@@ -41,11 +45,15 @@ class Line(msgspec.Struct, frozen=True):
 def main() -> int:
     """Measure and print; status 1 where an answer was not what it should be."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("what", nargs="?", choices=["event", "hills"], default="event", help="what is measured")
     parser.add_argument("--database", help="an empty PostgreSQL database to use instead of an SQLite file")
     parser.add_argument("--scale", type=float, default=1.0, help="so many times the usual number of requests")
     parser.add_argument("--only", default="", help="measure the rows whose name contains this")
+    parser.add_argument("--together", action="store_true", help="hills: all are due at the same moments")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
+        if options.what == "hills":
+            return hills.measure(Path(folder), options.database, hills.Wanted(together=options.together))
         return _measure(Path(folder), options.database, options.scale, options.only)
 
 
