@@ -33,7 +33,8 @@ from ctfd_twisted.db.engine import POOL_SIZE, READERS, open_engines
 from ctfd_twisted.db.notices import Bus
 from ctfd_twisted.db.snapshot import Snapshot
 from ctfd_twisted.db.threads import in_thread, start_in
-from ctfd_twisted.files.handlers import file_handlers
+from ctfd_twisted.files.disk import Disk
+from ctfd_twisted.files.handlers import FileRoom
 from ctfd_twisted.http.call import Front
 from ctfd_twisted.http.cookies import Cookies
 from ctfd_twisted.http.pipeline import Pipeline
@@ -123,13 +124,10 @@ def make_platform(
     sealer, postman = Sealer(keys.mail_key()), Postman(clock)
     post = Post(sealer, settings.mail)
     accounts = account_handlers(db, pages, hasher, keys, post, settings.preset_admin)
-
-    async def remove_files(_locations: Sequence[str]) -> None:
-        """Nothing is uploaded yet, so there is nothing to remove."""
-
+    files = FileRoom(db, Disk(settings.uploads), in_thread(file_in))
     reader = ChallengeReader(db, bus)
     challenges = challenge_handlers(
-        db, behind, reader, sign=keys.sign, render_view=view_renderer(pages), remove_files=remove_files
+        db, behind, reader, sign=keys.sign, render_view=view_renderer(pages), remove_files=files.uploads.remove
     )
     agents = HillClient(clock, hill_reach)
     webhooks = WebhookClient(clock, webhook_reach, settings.webhook_header_prefix)
@@ -138,7 +136,7 @@ def make_platform(
         *challenges,
         *scoring_handlers(db),
         *hill_handlers(db, reader, agents),
-        *file_handlers(db, settings.uploads, in_thread(file_in), reader, keys.read_signed, clock),
+        *files.handlers(reader, keys.read_signed, clock),
         ConfigsApi(db),
         NoticesApi(db),
         MailApi(db, postman, settings.mail),

@@ -10,6 +10,7 @@ from ctfd_twisted.challenges.forms import form_html
 from ctfd_twisted.challenges.ids import row_id
 from ctfd_twisted.challenges.registry import challenge_types
 from ctfd_twisted.db.database import Database
+from ctfd_twisted.db.threads import carried_through
 from ctfd_twisted.errors import NotFound
 from ctfd_twisted.http.answers import Answer, done, ok
 from ctfd_twisted.http.call import Call
@@ -61,8 +62,11 @@ class ChallengesAdminApi:
     async def delete(self, call: Call, challenge_id: str) -> Answer:
         """Remove a challenge, then the content of its files."""
         del call
-        await self._remove_files(await self._db.run(store.delete_challenge, row_id(challenge_id)))
+        await carried_through(self._delete(row_id(challenge_id)))
         return done()
+
+    async def _delete(self, challenge_id: int) -> None:
+        await self._remove_files(await self._db.run(store.delete_challenge, challenge_id))
 
     @routes.get(f"{_ONE}/requirements", ADMIN)
     async def show_requirements(self, call: Call, challenge_id: str) -> Answer:

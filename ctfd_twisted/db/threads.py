@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 from twisted.internet.defer import Deferred
@@ -53,3 +53,14 @@ def in_thread(start: Start) -> InThread:
         return outcome
 
     return call
+
+
+def carried_through(work: Coroutine[Deferred[Any], Any, T]) -> Deferred[T]:
+    """The value of *work*, which goes on to its end also when nobody waits for it any more.
+
+    Klein cancels a handler whose client hangs up; what has been committed may need more to be done.
+    """
+    outcome: Deferred[T] = Deferred()
+    # Where the wait was cancelled, this is the one callback that a Deferred takes without a word.
+    Deferred.fromCoroutine(work).addCallbacks(outcome.callback, outcome.errback)
+    return outcome

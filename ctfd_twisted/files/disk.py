@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import stat
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
@@ -32,8 +33,9 @@ class Disk:
 
         Raises ``OSError`` where there is one that cannot be read.
         """
-        path = self.path(location)
-        if path is None:
+        place = self._inside(location)
+        path = None if place is None else _resolved(place)
+        if path is None or not path.is_relative_to(self.root.resolve()):
             return None
         try:
             # Not to wait for whoever writes into a named pipe.
@@ -48,14 +50,36 @@ class Disk:
             return None
         return Content(os.fdopen(descriptor, "rb"), Version(found.st_size, found.st_mtime_ns))
 
-    def path(self, location: str) -> Path | None:
-        """Where *location* is kept; ``None`` for one that leads out of the folder, by dots or by links."""
+    def remove(self, location: str, *, directory: bool) -> None:
+        """Remove the file at *location*, with everything in its directory where *directory* says so.
+
+        What is not there is no error. Raises ``OSError`` where something can't be removed.
+        """
+        path = self._inside(location)
+        if path is None:
+            return
+        first = self.root.resolve() / location.partition("/")[0]
+        try:
+            if directory and path.parent == first:
+                shutil.rmtree(first)
+            else:
+                path.unlink()
+        except OSError as error:
+            if error.errno not in _MISSING:
+                raise
+
+    def _inside(self, location: str) -> Path | None:
+        """Where *location* is kept; ``None`` where its directory lies outside of the folder, by dots or by links."""
         parts = location.split("/")
         if "\0" in location or any(part in {"", ".", ".."} for part in parts):
             return None
         root = self.root.resolve()
-        try:
-            path = root.joinpath(*parts).resolve()
-        except (OSError, RuntimeError):  # a circle of links
-            return None
-        return path if path.is_relative_to(root) else None
+        directory = _resolved(root.joinpath(*parts[:-1]))
+        return directory / parts[-1] if directory is not None and directory.is_relative_to(root) else None
+
+
+def _resolved(path: Path) -> Path | None:
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):  # a circle of links, or a name beyond all bounds
+        return None

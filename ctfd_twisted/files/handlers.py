@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from twisted.internet.interfaces import IReactorTime
 
 from ctfd_twisted.challenges.view import Views
 from ctfd_twisted.db.database import Database
 from ctfd_twisted.db.threads import InThread
 from ctfd_twisted.files.admission import Doorkeeper, ReadSigned
+from ctfd_twisted.files.api import FilesApi
 from ctfd_twisted.files.disk import Disk
 from ctfd_twisted.files.download_api import DownloadApi
+from ctfd_twisted.files.uploads import Uploads
 from ctfd_twisted.http.site import HasRoutes
 
 
-def file_handlers(
-    db: Database, folder: Path, in_thread: InThread, views: Views, read_signed: ReadSigned, clock: IReactorTime
-) -> list[HasRoutes]:
-    """Every class of routes about files, which are kept in *folder*; *read_signed* is ``Keys.read_signed``."""
-    disk = Disk(folder)
-    return [DownloadApi(db, disk, in_thread, Doorkeeper(db, views, read_signed), clock)]
+class FileRoom:
+    """The stored files: what the platform does with them, and the handlers about them."""
+
+    def __init__(self, db: Database, disk: Disk, in_thread: InThread) -> None:
+        self._db = db
+        self._disk = disk
+        self._in_thread = in_thread
+        self.uploads = Uploads(db, disk, in_thread)
+
+    def handlers(self, views: Views, read_signed: ReadSigned, clock: IReactorTime) -> list[HasRoutes]:
+        """Every class of routes about files; *read_signed* is ``Keys.read_signed``."""
+        doorkeeper = Doorkeeper(self._db, views, read_signed)
+        return [
+            FilesApi(self._db, self.uploads),
+            DownloadApi(self._db, self._disk, self._in_thread, doorkeeper, clock),
+        ]

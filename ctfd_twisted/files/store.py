@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any, Literal
+
 import msgspec
-from sqlalchemy import Connection, select
+from msgspec import UNSET, UnsetType
+from sqlalchemy import Connection, Row, delete, select
 
 from ctfd_twisted.challenges.tables import files, solutions
+from ctfd_twisted.db.columns import matching
+from ctfd_twisted.db.notices import touch
 from ctfd_twisted.errors import NotFound
 
 
@@ -30,3 +36,57 @@ def find_file(conn: Connection, location: str) -> Found:
         raise NotFound
     kind = row.type or "standard"
     return Found(row.id, kind, row.solved_by if kind == "solution" else row.challenge_id)
+
+
+class FileFilter(msgspec.Struct, frozen=True):
+    """Which files are asked for."""
+
+    type: str | UnsetType = UNSET
+    location: str | UnsetType = UNSET
+    q: str | UnsetType = UNSET
+    field: Literal["type", "location"] | UnsetType = UNSET
+
+
+def list_files(conn: Connection, wanted: FileFilter) -> list[dict[str, Any]]:
+    """All files that *wanted* describes, by id."""
+    return [_readout(row) for row in conn.execute(matching(select(files), files, wanted).order_by(files.c.id))]
+
+
+def read_file(conn: Connection, file_id: int) -> dict[str, Any]:
+    """One file. Raises ``NotFound``."""
+    row = conn.execute(select(files).where(files.c.id == file_id)).first()
+    if row is None:
+        raise NotFound
+    return _readout(row)
+
+
+def delete_file(conn: Connection, file_id: int) -> str | None:
+    """Remove a file's row; its location, whose content is to be removed. Raises ``NotFound``."""
+    row = conn.execute(delete(files).where(files.c.id == file_id).returning(files.c.location)).first()
+    if row is None:
+        raise NotFound
+    touch(conn, "challenges")
+    location: str | None = row.location
+    return location
+
+
+class Leftover(msgspec.Struct, frozen=True):
+    """Content that no row names any more; ``alone`` says that none names anything else in its directory either."""
+
+    location: str
+    alone: bool
+
+
+def leftovers(conn: Connection, locations: Sequence[str]) -> tuple[Leftover, ...]:
+    """Those of *locations* that no row names any more: CTFd may have named one twice, or a new file has come to it."""
+    found = []
+    for location in locations:
+        if conn.execute(select(files.c.id).where(files.c.location == location).limit(1)).first() is None:
+            directory = location.partition("/")[0] + "/"
+            beside = select(files.c.id).where(files.c.location.startswith(directory, autoescape=True)).limit(1)
+            found.append(Leftover(location, conn.execute(beside).first() is None))
+    return tuple(found)
+
+
+def _readout(row: Row[Any]) -> dict[str, Any]:
+    return {"id": row.id, "type": row.type, "location": row.location, "sha1sum": row.sha1sum}
