@@ -25,6 +25,7 @@ from ctfd_twisted.challenges.handlers import challenge_handlers
 from ctfd_twisted.challenges.reader import ChallengeReader
 from ctfd_twisted.competition.configs_api import ConfigsApi
 from ctfd_twisted.competition.store import read_competition
+from ctfd_twisted.content.handlers import content_handlers
 from ctfd_twisted.content.notices_api import NoticesApi
 from ctfd_twisted.content.public_pages import read_public_pages
 from ctfd_twisted.db.behind import WriteBehind
@@ -44,6 +45,9 @@ from ctfd_twisted.koth.client import HillClient
 from ctfd_twisted.koth.handlers import hill_handlers, hill_poller
 from ctfd_twisted.koth.reach import Network as HillNetwork
 from ctfd_twisted.koth.reach import Reach as HillReach
+from ctfd_twisted.live.api import EventsApi
+from ctfd_twisted.live.feed import Feed
+from ctfd_twisted.live.hub import Hub
 from ctfd_twisted.mail.api import MailApi
 from ctfd_twisted.mail.dispatcher import MailDispatcher
 from ctfd_twisted.mail.post import Post
@@ -137,8 +141,10 @@ def make_platform(
         *scoring_handlers(db),
         *hill_handlers(db, reader, agents),
         *files.handlers(reader, keys.read_signed, clock),
+        *content_handlers(db),
         ConfigsApi(db),
         NoticesApi(db),
+        EventsApi(hub),
         MailApi(db, postman, settings.mail),
         *webhook_handlers(clock, db, webhooks),
     ]
@@ -177,7 +183,7 @@ def make_node(settings: Settings, reactor: Any) -> Node:
     hashes, filing = start_in(hashing, call), ThreadPool(0, FILERS, "files")
     reaches = Network(reactor), HillNetwork(reactor)
     platform = make_platform(settings, reactor, db, hashes, *reaches, start_in(filing, call))
-    door = FrontDoor(db)
+    door = FrontDoor(db, reactor)
     services = [*platform.services]
     if not sqlite:
         # psycopg takes 10 MB, which a node on SQLite need not pay.

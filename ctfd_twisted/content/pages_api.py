@@ -1,0 +1,54 @@
+"""``/api/v1/pages``, for administrators."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ctfd_twisted.challenges.ids import row_id
+from ctfd_twisted.content import pages_store as store
+from ctfd_twisted.db.database import Database
+from ctfd_twisted.http.answers import Answer, done, ok
+from ctfd_twisted.http.call import Call
+from ctfd_twisted.http.gates import ADMIN
+from ctfd_twisted.http.plain_bodies import read_plain
+from ctfd_twisted.http.routes import Routes
+
+_ALL: Final = "/api/v1/pages"
+_ONE: Final = "/api/v1/pages/<page_id>"
+
+
+class PagesApi:
+    """The competition's own pages; a change is seen from the next request on."""
+
+    routes = Routes()
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    @routes.get(_ALL, ADMIN)
+    async def list_pages(self, call: Call) -> Answer:
+        """All pages, or those that the query describes, without their content."""
+        return ok(await self._db.read(store.list_pages, call.query(store.PageFilter)))
+
+    @routes.post(_ALL, ADMIN)
+    async def create(self, call: Call) -> Answer:
+        """Write a page."""
+        return ok(await self._db.run(store.create_page, read_plain(call.body_object(), store.PageFields)))
+
+    @routes.get(_ONE, ADMIN)
+    async def show(self, call: Call, page_id: str) -> Answer:
+        """One page."""
+        del call
+        return ok(await self._db.read(store.read_page, row_id(page_id)))
+
+    @routes.patch(_ONE, ADMIN)
+    async def update(self, call: Call, page_id: str) -> Answer:
+        """Change what the body names."""
+        return ok(await self._db.run(store.update_page, row_id(page_id), call.body(store.PageFields)))
+
+    @routes.delete(_ONE, ADMIN)
+    async def delete(self, call: Call, page_id: str) -> Answer:
+        """Remove a page."""
+        del call
+        await self._db.run(store.delete_page, row_id(page_id))
+        return done()
