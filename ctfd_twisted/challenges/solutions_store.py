@@ -64,7 +64,9 @@ def read_solution(conn: Connection, solution_id: int) -> Solution:
 
 
 def is_unlocked(conn: Connection, competition: Competition, solution_id: int, account_id: int | None) -> bool:
-    """Whether an account has unlocked a solution."""
+    """Whether an account has unlocked a solution; nobody's unlocks, as of before teams played, are no account's."""
+    if account_id is None:
+        return False
     mine = account_kind(teams_mode=competition.teams).of(unlocks) == account_id
     return conn.execute(select(unlocks.c.id).where(mine, _unlocks_of(solution_id)).limit(1)).first() is not None
 

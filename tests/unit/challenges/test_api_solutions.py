@@ -120,6 +120,15 @@ def test_what_one_member_unlocks_the_team_reads(platform: MemoryPlatform, make: 
     assert "content" not in platform.player("dan").get(one).data
 
 
+def test_what_was_unlocked_before_teams_played_is_open_to_nobody_without_one(
+    platform: MemoryPlatform, make: Make
+) -> None:
+    one, ann, ben = written(platform, make(a_challenge)), platform.player("ann"), platform.player("ben")
+    assert unlock(ann, one).status == 200
+    platform.configure(user_mode="teams")
+    assert "content" not in ben.get(one).data
+
+
 def test_a_solution_may_be_for_those_who_have_solved_it(platform: MemoryPlatform, make: Make) -> None:
     number = make(a_challenge)
     one, ann = written(platform, number, "solved"), platform.player("ann")
