@@ -11,12 +11,12 @@ from sqlalchemy import select, update
 from ctfd_twisted.accounts.sessions_tables import sessions, token_uses
 from ctfd_twisted.accounts.tables import tokens, users
 from ctfd_twisted.accounts.tokens import create_token, digest_of
-from ctfd_twisted.db.behind import TOGETHER
+from ctfd_twisted.db.behind import TOGETHER, WriteBehind
 from ctfd_twisted.db.notices import EVERYTHING, touch
 from ctfd_twisted.db.writes import insert_row
 from ctfd_twisted.errors import NotFound
 from ctfd_twisted.settings import PresetAdmin
-from ctfd_twisted.testing import Client, MemoryPlatform
+from ctfd_twisted.testing import Client, MemoryPlatform, result_of
 
 SignUp = Callable[..., Client]
 ME = "/api/v1/users/me"
@@ -142,6 +142,13 @@ def test_uses_are_noted_once_a_minute(platform: MemoryPlatform, admin: Client) -
     admin.get(ME)
     assert used() == again
     assert admin.get(f"{TOKENS}/1").data["last_used"] == again.isoformat()
+
+
+def test_a_use_is_written_when_the_platform_stops(platform: MemoryPlatform, admin: Client) -> None:
+    admin.get(ME)
+    (behind,) = (service for service in platform.platform.services if isinstance(service, WriteBehind))
+    result_of(behind.stopService())
+    assert platform.run(lambda conn: conn.scalar(select(token_uses.c.used))) == platform.now
 
 
 def test_the_session_of_a_token_needs_no_row_and_dies_with_the_token(platform: MemoryPlatform, admin: Client) -> None:
