@@ -45,9 +45,6 @@ from ctfd_twisted.koth.client import HillClient
 from ctfd_twisted.koth.handlers import hill_handlers, hill_poller
 from ctfd_twisted.koth.reach import Network as HillNetwork
 from ctfd_twisted.koth.reach import Reach as HillReach
-from ctfd_twisted.live.api import EventsApi
-from ctfd_twisted.live.feed import Feed
-from ctfd_twisted.live.hub import Hub
 from ctfd_twisted.mail.api import MailApi
 from ctfd_twisted.mail.dispatcher import MailDispatcher
 from ctfd_twisted.mail.post import Post
@@ -144,7 +141,6 @@ def make_platform(
         *content_handlers(db),
         ConfigsApi(db),
         NoticesApi(db),
-        EventsApi(hub),
         MailApi(db, postman, settings.mail),
         *webhook_handlers(clock, db, webhooks),
     ]
@@ -183,7 +179,7 @@ def make_node(settings: Settings, reactor: Any) -> Node:
     hashes, filing = start_in(hashing, call), ThreadPool(0, FILERS, "files")
     reaches = Network(reactor), HillNetwork(reactor)
     platform = make_platform(settings, reactor, db, hashes, *reaches, start_in(filing, call))
-    door = FrontDoor(db, reactor)
+    door = FrontDoor(db)
     services = [*platform.services]
     if not sqlite:
         # psycopg takes 10 MB, which a node on SQLite need not pay.
