@@ -6,7 +6,7 @@ import random
 from datetime import UTC, datetime, timedelta
 
 import msgspec
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection, Engine, func, select
 
 from ctfd_twisted.accounts.passwords import make_hash
 from ctfd_twisted.accounts.tables import teams, tokens, users
@@ -105,6 +105,11 @@ def _play(conn: Connection, size: Size, chance: random.Random) -> Event:
     )
     _add_challenges(conn, size)
     unsolved = _add_submissions(conn, size, chance, now)
+    if conn.dialect.name == "postgresql":
+        # The rows above brought their ids along, of which PostgreSQL's sequences know nothing.
+        for table in (users, teams, challenges, submissions):
+            last = select(func.max(table.c.id)).scalar_subquery()
+            conn.execute(select(func.setval(func.pg_get_serial_sequence(table.name, "id"), last)))
     return Event(values, {user: f"player{user}" for user in people}, unsolved, size.challenges)
 
 
