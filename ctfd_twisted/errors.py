@@ -101,7 +101,7 @@ class TooMany(DomainError):
 
 
 class Busy(DomainError):
-    """A bounded queue is full; the caller may come back after *retry_after* seconds."""
+    """A bounded queue is full, or the database can't be used; the caller may come back after *retry_after* seconds."""
 
     def __init__(self, retry_after: int = 1, reason: str = "The server is busy. Please try again shortly.") -> None:
         super().__init__(reason)

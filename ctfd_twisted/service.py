@@ -179,7 +179,7 @@ def make_node(settings: Settings, reactor: Any) -> Node:
     hashes, filing = start_in(hashing, call), ThreadPool(0, FILERS, "files")
     reaches = Network(reactor), HillNetwork(reactor)
     platform = make_platform(settings, reactor, db, hashes, *reaches, start_in(filing, call))
-    door = FrontDoor(db)
+    door = FrontDoor(db, reactor)
     services = [*platform.services]
     if not sqlite:
         # psycopg takes 10 MB, which a node on SQLite need not pay.

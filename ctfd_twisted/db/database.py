@@ -13,12 +13,14 @@ from collections.abc import Callable
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError
 from twisted.internet.defer import Deferred
+from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ctfd_twisted.db.engine import Engines
 from ctfd_twisted.db.notices import EVERYTHING, Bus, taken_topics
+from ctfd_twisted.db.trouble import may_succeed_again, trouble
 from ctfd_twisted.errors import Busy
 
 P = ParamSpec("P")
@@ -26,10 +28,14 @@ T = TypeVar("T")
 
 #: A transaction is tried again this often when the database says that running it anew may succeed.
 TRIES: Final = 6
-#: PostgreSQL's serialization_failure, deadlock_detected and lock_not_available.
-_AGAIN: Final = frozenset({"40001", "40P01", "55P03"})
-#: So many transactions may wait for a thread of one kind; more are answered 503 at once.
+#: So many transactions may wait for a thread; more are answered 503 at once.
 WAITING: Final = 2000
+#: Seconds after which a transaction is not begun any more, and not tried again: whoever asked for it has given up by
+#: then, or may ask again. So the queue behind a lock of another program never grows longer than this.
+PATIENCE: Final = 10
+#: Seconds after which somebody may ask again who was answered that the database can't be used.
+ASK_AGAIN: Final = 5
+UNUSABLE: Final = "The database can't be used at the moment. Please try again shortly."
 
 Done = Callable[[bool, Any], None]
 #: ``start(work, done)`` calls ``work()`` somewhere and then ``done(succeeded, value_or_failure)`` in the reactor's
@@ -54,28 +60,37 @@ class Database:
     :param write: starts a write transaction in a thread; on SQLite there is exactly one such thread, because the file
         has one writer and waiting for it in a queue of ours is cheaper than waiting in SQLite's busy loop.
     :param read: starts a read-only transaction in a thread.
+    :param seconds: a clock that only goes forwards; it is asked in threads as well.
     """
 
-    def __init__(self, engines: Engines, bus: Bus, *, write: Start, read: Start) -> None:
+    _log = Logger()
+
+    def __init__(
+        self, engines: Engines, bus: Bus, *, write: Start, read: Start, seconds: Callable[[], float] = time.monotonic
+    ) -> None:
         self.engines = engines
         self.bus = bus
         self.dialect = engines.dialect
         self._start_write = write
         self._start_read = read
+        self._seconds = seconds
         self._waiting = 0
+        # What can't be done at present, so that the log says it once and not at every request.
+        self._troubled: set[str] = set()
 
     def run(self, fn: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> Deferred[T]:
         """Run ``fn(conn, *args)`` as one write transaction.
 
         Its topics are published after the commit and before the result is given to the caller, whether or not the
         caller still waits: a cancelled request does not lose the news of a commit. Raises what *fn* raises, and
-        ``Busy`` when too many transactions wait already.
+        ``Busy`` when too many transactions wait already, when one has waited for too long, or when the database can't
+        be used: it is away, locked by another program, or its disk is full.
         """
-        return self._begin(self._start_write, lambda: self._write(fn, args, kwargs))
+        return self._begin("written to", self._start_write, lambda: self._write(fn, args, kwargs))
 
     def read(self, fn: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> Deferred[T]:
-        """Run ``fn(conn, *args)`` as one read-only transaction over one state of the database."""
-        return self._begin(self._start_read, lambda: self._read(fn, args, kwargs))
+        """Run ``fn(conn, *args)`` as one read-only transaction over one state of the database; raises as ``run``."""
+        return self._begin("read", self._start_read, lambda: self._read(fn, args, kwargs))
 
     def notice_others(self) -> None:
         """Publish :data:`EVERYTHING` if another program has changed the database since the last look; never waits."""
@@ -86,32 +101,53 @@ class Database:
         """Close every connection; call it when no transaction is under way."""
         self.engines.close()
 
-    def _begin(self, start: Start, work: Callable[[], tuple[T, frozenset[str]]]) -> Deferred[T]:
+    def _begin(self, doing: str, start: Start, work: Callable[[], tuple[T, frozenset[str]]]) -> Deferred[T]:
         if self._waiting >= WAITING:
             raise Busy
         self._waiting += 1
+        asked = self._seconds()
         # Without a canceller of its own: what a thread has begun it ends, and only the caller stops waiting.
         outcome: Deferred[T] = Deferred()
+
+        def begin() -> tuple[T, frozenset[str]]:
+            if self._seconds() - asked > PATIENCE:
+                raise Busy(ASK_AGAIN)
+            return work()
 
         def done(succeeded: bool, value: Any) -> None:  # noqa: FBT001 - the thread pool's callback has this shape
             self._waiting -= 1
             if not succeeded:
-                outcome.errback(value)
+                outcome.errback(self._told(doing, value))
                 return
+            if doing in self._troubled:
+                self._troubled.discard(doing)
+                self._log.info("the database can be {doing} again", doing=doing)
             result, topics = value
             if topics:
                 self.bus.publish(topics)
             outcome.callback(result)
 
-        start(work, done)
+        start(begin, done)
         return outcome
 
+    def _told(self, doing: str, failure: Failure) -> Failure:
+        """*failure*, or ``Busy`` where it is the database that can't be used."""
+        reason = trouble(failure.value)
+        if reason is None:
+            return failure
+        if doing not in self._troubled:
+            self._troubled.add(doing)
+            self._log.error("the database can't be {doing}: {reason}", doing=doing, reason=reason)
+        return Failure(Busy(ASK_AGAIN, UNUSABLE))
+
     def _write(self, fn: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[T, frozenset[str]]:
+        began = self._seconds()
         for attempt in range(1, TRIES + 1):
             try:
                 return self._write_once(fn, args, kwargs)
             except DBAPIError as error:
-                if attempt == TRIES or not _may_succeed_again(error):
+                # A lock that was waited for in vain has cost this thread its patience already.
+                if attempt == TRIES or self._seconds() - began > PATIENCE / 2 or not may_succeed_again(error):
                     raise
                 # A pause of a random length, so that the two who met do not meet again.
                 time.sleep(random.uniform(0.002, 0.02) * attempt)  # noqa: S311 - no secret depends on it
@@ -145,14 +181,3 @@ class Database:
                 if attempt == 2 or not error.connection_invalidated:  # noqa: PLR2004 - the second and last try
                     raise
         raise AssertionError("unreachable")
-
-
-def _may_succeed_again(error: DBAPIError) -> bool:
-    if error.connection_invalidated:
-        # The server went away before our commit was sent, or while it was: only the first is safe to repeat, and
-        # SQLAlchemy marks the second by leaving no statement.
-        return error.statement is not None
-    sqlstate = getattr(error.orig, "sqlstate", None)
-    if sqlstate is not None:
-        return sqlstate in _AGAIN
-    return isinstance(error, OperationalError) and "database is locked" in str(error.orig)

@@ -17,8 +17,9 @@ from ctfd_twisted.db.engine import CHANNEL
 from ctfd_twisted.db.notices import EVERYTHING, Bus
 from ctfd_twisted.db.threads import FromThread
 
-#: Seconds after which a lost connection is tried again, and how long one wait for news lasts.
-RETRY: Final = 1.0
+#: Seconds after which a lost connection is tried again, and how long one wait for news lasts: what others commit is to
+#: be known within a second.
+RETRY: Final = 0.5
 
 
 class _News(msgspec.Struct):
@@ -80,6 +81,6 @@ class Listener(Service):
                         for notice in conn.notifies(timeout=RETRY, stop_after=1):
                             self._call_from_thread(tell, topics_of(notice.payload, self._node))
             except psycopg.Error as error:
-                self.log.warn("no news from the database: {error}; trying again", error=str(error))
+                self.log.warn("no news from the database: {error}; trying again", error=" ".join(str(error).split()))
                 self._stopping.wait(RETRY)
         self._call_from_thread(self._stopped.callback, None)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from sqlalchemy import Connection, text
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import maybeDeferred
+from twisted.internet.interfaces import IReactorTime
 from twisted.python.failure import Failure
 from twisted.web.iweb import IRequest
 from twisted.web.resource import IResource, Resource
@@ -14,6 +15,8 @@ from twisted.web.util import redirectTo
 
 from ctfd_twisted.db.database import Database
 
+#: Seconds that the database has to answer; one that hangs is as good as none.
+PATIENCE: Final = 5
 _PLAIN: Final = b"text/plain; charset=utf-8"
 
 
@@ -29,9 +32,10 @@ class FrontDoor(Resource):
     None when it may.
     """
 
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: Database, clock: IReactorTime) -> None:
         super().__init__()
         self._db = db
+        self._clock = clock
         self._platform: IResource | None = None
         self.closed: str | None = "starting"
 
@@ -44,7 +48,7 @@ class FrontDoor(Resource):
         """The resource for *path*, the first segment of the request's."""
         if not request.postpath:
             if path == b"healthcheck":
-                return _Health(self._db)
+                return _Health(self._db, self._clock)
             if path == b"readyz":
                 return _Ready(self)
         if self._platform is None:
@@ -70,11 +74,12 @@ class _Plain(Resource):
 
 
 class _Health(_Plain):
-    """200 ``OK`` when the database answers, else 503."""
+    """200 ``OK`` when the database answers within :data:`PATIENCE` seconds, else 503."""
 
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: Database, clock: IReactorTime) -> None:
         super().__init__()
         self._db = db
+        self._clock = clock
 
     def render(self, request: Request) -> int:
         def finish(status: int, body: bytes) -> None:
@@ -87,7 +92,7 @@ class _Health(_Plain):
 
         gone: list[Failure] = []
         request.notifyFinish().addErrback(gone.append)
-        asked: Deferred[None] = self._db.read(answers)
+        asked = maybeDeferred(self._db.read, answers).addTimeout(PATIENCE, self._clock)
         asked.addCallback(lambda _: finish(200, b"OK")).addErrback(failed)
         return NOT_DONE_YET
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from twisted.logger import Logger
 
 from ctfd_twisted.db.database import Database
 from ctfd_twisted.db.notices import concerns
+from ctfd_twisted.errors import Busy
 from ctfd_twisted.webhooks.client import WebhookClient
 from ctfd_twisted.webhooks.outbox import Claim, Claims, claim_due, is_due, release
 from ctfd_twisted.webhooks.records import Alarm, Attempt, settle
@@ -109,7 +111,11 @@ class Dispatcher(Service):
 
     async def _look(self) -> None:
         with self.log.failuresHandled("looking for webhooks that are due failed; the next look is in a second"):
-            if await self._db.read(is_due, self._now()):
+            try:
+                due = await self._db.read(is_due, self._now())
+            except Busy:
+                return  # the database has said so itself
+            if due:
                 self._wake()
 
     def _wake(self) -> None:
@@ -125,7 +131,7 @@ class Dispatcher(Service):
                 self._wanted = False
                 held, self._free = self._free, 0
                 found: Claims | None = None
-                with self.log.failuresHandled("claiming webhooks failed; the next look is in a second"):
+                with self.log.failuresHandled("claiming webhooks failed; the next look is in a second"), suppress(Busy):
                     found = await self._db.run(claim_due, self._now(), self._node, held)
                 claims = found.claims if found is not None and self.running else ()
                 self._free += held - len(claims)

@@ -341,7 +341,7 @@ class Inside(Resource):
 def test_what_lies_outside_the_application_root_leads_inside(
     platform: MemoryPlatform, path: str, location: str
 ) -> None:
-    door = FrontDoor(platform.db)
+    door = FrontDoor(platform.db, platform.clock)
     door.open(Inside())
     client = Client(mounted(door, "/ctf"))
     assert client.get("/ctf/login").body == b"inside login"

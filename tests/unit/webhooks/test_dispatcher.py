@@ -15,7 +15,7 @@ from sqlalchemy import select, update
 from twisted.internet.task import Clock
 from twisted.logger import capturedLogs
 
-from ctfd_twisted.db.database import Database, start_inline
+from ctfd_twisted.db.database import WAITING, Database, start_inline
 from ctfd_twisted.db.engine import open_engines
 from ctfd_twisted.db.notices import Bus
 from ctfd_twisted.mail.sealing import Sealer
@@ -354,3 +354,16 @@ def test_an_endpoint_that_becomes_active_gets_what_it_is_owed(world: World) -> N
     world.happen(EXAMPLES[0], EXAMPLES[1])
     world.run(activate_endpoint, world.now, made, URL)
     assert world.states() == ["dead", "delivered"]
+
+
+def test_a_database_that_is_away_is_not_told_of_every_second(world: World, logged: Sequence[Any]) -> None:
+    world.endpoint()
+    world.clock.advance(1)
+    before = len(logged)
+    world.db._waiting = WAITING
+    world.clock.pump([1] * 10)
+    world.db.bus.publish({"webhooks"})
+    assert [event["log_format"] for event in logged[before:]] == []
+    world.db._waiting = 0
+    world.happen(EXAMPLES[0])
+    assert len(world.receiver.events) == 1
