@@ -45,6 +45,9 @@ from ctfd_twisted.koth.client import HillClient
 from ctfd_twisted.koth.handlers import hill_handlers, hill_poller
 from ctfd_twisted.koth.reach import Network as HillNetwork
 from ctfd_twisted.koth.reach import Reach as HillReach
+from ctfd_twisted.live.api import EventsApi
+from ctfd_twisted.live.feed import Feed
+from ctfd_twisted.live.hub import Hub
 from ctfd_twisted.mail.api import MailApi
 from ctfd_twisted.mail.dispatcher import MailDispatcher
 from ctfd_twisted.mail.post import Post
@@ -130,6 +133,7 @@ def make_platform(
     challenges = challenge_handlers(
         db, behind, reader, sign=keys.sign, render_view=view_renderer(pages), remove_files=files.uploads.remove
     )
+    hub = Hub(clock)
     agents = HillClient(clock, hill_reach)
     webhooks = WebhookClient(clock, webhook_reach, settings.webhook_header_prefix)
     apis = [
@@ -141,12 +145,13 @@ def make_platform(
         *content_handlers(db),
         ConfigsApi(db),
         NoticesApi(db),
+        EventsApi(hub),
         MailApi(db, postman, settings.mail),
         *webhook_handlers(clock, db, webhooks),
     ]
     custom_pages, page_routes = page_handlers(db, pages, assets, public_pages, apis)
     site = PlatformSite(pipeline, [*apis, *page_routes], custom_pages.fallback)
-    services: list[IService] = [behind]
+    services: list[IService] = [behind, hub, Feed(db, hub)]
     if "koth" in settings.roles:
         prefix = settings.webhook_header_prefix
         services.append(hill_poller(clock, db, agents, node=db.engines.node, prefix=prefix))

@@ -1,0 +1,49 @@
+"""``/events``: what happens, told as it happens, to everybody who is logged in."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from werkzeug.datastructures import MIMEAccept
+from werkzeug.http import parse_accept_header
+
+from ctfd_twisted.errors import Forbidden
+from ctfd_twisted.http.answers import Answer, RedirectTo, StreamedAnswer
+from ctfd_twisted.http.call import Call
+from ctfd_twisted.http.routes import Routes
+from ctfd_twisted.live.hub import Hub
+
+_EVENTS: Final = "text/event-stream"
+#: A proxy that collects answers before it passes them on would keep every event for itself.
+_AS_THEY_COME: Final = ((b"Cache-Control", b"no-cache"), (b"X-Accel-Buffering", b"no"))
+
+
+def LISTENING(call: Call) -> None:  # noqa: N802 - gates read as words
+    """Whoever is logged in passes; a program that would not understand a login page is not led to one."""
+    if call.player is None:
+        accepted = parse_accept_header(call.request.getHeader("accept"), MIMEAccept)
+        raise Forbidden if call.wants_json or accepted.best == _EVENTS else RedirectTo(call.with_next("/login"))
+
+
+class EventsApi:
+    """The stream of events."""
+
+    routes = Routes()
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+
+    @routes.get("/events", LISTENING, limit=(150, 60))
+    def listen(self, call: Call) -> Answer:
+        """Pings at least every 5 s, and each new notification; what was before is at ``/api/v1/notifications``."""
+        listener = (call.require_player().id, call.address)
+        self._hub.check(listener)
+        return StreamedAnswer(
+            b"",
+            content_type=_EVENTS,
+            headers=_AS_THEY_COME,
+            length=0,
+            send=partial(self._hub.stream, listener),
+            drop=lambda: None,
+        )

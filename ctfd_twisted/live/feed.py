@@ -1,0 +1,78 @@
+"""From commits to the streams: what any node has committed is told by each node to those who listen there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from twisted.application.service import Service
+from twisted.internet.defer import Deferred
+from twisted.logger import Logger
+
+from ctfd_twisted.content.notices_store import Delivery, announced
+from ctfd_twisted.db.database import Database
+from ctfd_twisted.db.notices import EVERYTHING
+from ctfd_twisted.live.hub import Hub
+from ctfd_twisted.live.news_store import read_news
+
+
+class Feed(Service):
+    """Reads new notifications after the commits that tell of them, one reading at a time."""
+
+    log = Logger()
+    name = "live feed"
+
+    def __init__(self, db: Database, hub: Hub) -> None:
+        self._db = db
+        self._hub = hub
+        self._seen: int | None = None
+        self._announced: dict[int, Delivery] = {}
+        self._stale = False
+        self._busy = False
+        self._reading: Deferred[None] | None = None
+        self._unsubscribe: Callable[[], None] = lambda: None
+
+    def startService(self) -> None:
+        """Begin to hear of commits, and learn what is there already."""
+        super().startService()
+        self._unsubscribe = self._db.bus.subscribe(self._heard)
+        self._wake()
+
+    def stopService(self) -> Deferred[None] | None:
+        """Hear no more; a reading that is under way ends."""
+        super().stopService()
+        self._unsubscribe()
+        return self._reading
+
+    def _heard(self, topics: frozenset[str]) -> None:
+        for topic in topics:
+            said = announced(topic)
+            if said is not None:
+                notice_id, delivery = said
+                self._announced[notice_id] = delivery
+        if self._announced or not topics.isdisjoint({"notifications", EVERYTHING}):
+            self._wake()
+
+    def _wake(self) -> None:
+        self._stale = True
+        if not self._busy:
+            self._busy = True
+            self._reading = Deferred.fromCoroutine(self._read())
+
+    async def _read(self) -> None:
+        try:
+            while self._stale and self.running:
+                self._stale = False
+                await self._tell()
+        except Exception:  # noqa: BLE001 - the next commit is another try
+            self.log.failure("new notifications were not read; they are told with the next ones")
+        finally:
+            self._busy = False
+
+    async def _tell(self) -> None:
+        mine = dict(self._announced)
+        news = await self._db.read(read_news, self._seen, mine)
+        self._seen = news.last
+        for notice_id in mine:
+            del self._announced[notice_id]
+        for frame in news.frames:
+            self._hub.publish(frame)
