@@ -18,7 +18,7 @@ from bench import hills
 from bench.event import Size, play
 from bench.load import Measured, Wanted, request, run
 from bench.rows import Row, rows
-from bench.server import Server, cpu_seconds, processes_of
+from bench.server import Server, beside
 from ctfd_twisted.db.engine import open_engines
 from ctfd_twisted.db.migrate import migrate
 
@@ -63,7 +63,6 @@ def _measure(folder: Path, database: str | None, scale: float, only: str) -> int
     print("making the event ...", flush=True)
     migrate(engines.write_engine)
     event = play(engines.write_engine, Size())
-    engines.close()
     twistd = [str(Path(sys.executable).with_name("twistd")), "--nodaemon", "--pidfile=", "ctfplatform"]
     listen = ["--listen", "tcp:0:interface=127.0.0.1", "--trusted-proxies", "127.0.0.1/32"]
     place = ["--data-dir", str(folder), "--database", url]
@@ -73,29 +72,30 @@ def _measure(folder: Path, database: str | None, scale: float, only: str) -> int
         bare = stack.enter_context(Server([sys.executable, "-m", "bench.bare"], folder / "bare.log"))
         kind = "PostgreSQL" if database else "SQLite"
         print(f"{kind}, {event.challenges} challenges, memory before {platform.memory_mb:.0f} MB\n{HEADER}", flush=True)
-        others = processes_of("postgres") if database else []
+        others = beside(engines)
         for row in rows(event, platform.port, scale):
             if only in row.name:
                 line = _line(row, platform, bare, others)
                 _print(row, line)
                 faults += len(line.measured.wrong)
         print(f"memory after {platform.memory_mb:.0f} MB")
+    engines.close()
     return 1 if faults else 0
 
 
-def _line(row: Row, platform: Server, bare: Server, others: list[int]) -> Line:
+def _line(row: Row, platform: Server, bare: Server, others: Callable[[], float]) -> Line:
     wanted = list(row.make(row.count))
     run(platform.port, wanted[: row.warm])
     measured, cpu = _with_cpu(platform, others, lambda: run(platform.port, wanted))
     same = [Wanted(request("GET", f"/{measured.size}"), b"200 OK")] * max(2000, min(row.count, 6000))
     run(bare.port, same[:200])
-    limit, limit_cpu = _with_cpu(bare, [], lambda: run(bare.port, same))
+    limit, limit_cpu = _with_cpu(bare, lambda: 0.0, lambda: run(bare.port, same))
     return Line(measured, cpu, limit.requests / max(limit_cpu, 0.01), platform.memory_mb)
 
 
-def _with_cpu(server: Server, others: list[int], work: Callable[[], Measured]) -> tuple[Measured, float]:
+def _with_cpu(server: Server, others: Callable[[], float], work: Callable[[], Measured]) -> tuple[Measured, float]:
     def used() -> float:
-        return server.cpu_seconds + sum(cpu_seconds(pid) for pid in others)
+        return server.cpu_seconds + others()
 
     before = used()
     measured = work()

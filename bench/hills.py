@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,7 +13,7 @@ from pathlib import Path
 import msgspec
 from sqlalchemy import Connection, select, update
 
-from bench.server import Server, cpu_seconds, processes_of
+from bench.server import Server, beside
 from ctfd_twisted.competition.store import write_config
 from ctfd_twisted.db.engine import Engines, open_engines
 from ctfd_twisted.db.migrate import migrate
@@ -62,7 +63,7 @@ def measure(folder: Path, database: str | None, wanted: Wanted) -> int:
         twistd = [str(Path(sys.executable).with_name("twistd")), "--nodaemon", "--pidfile=", "ctfplatform"]
         place = ["--listen", "tcp:0:interface=127.0.0.1", "--data-dir", str(folder), "--database", url]
         platform = stack.enter_context(Server([*twistd, *place], folder / "platform.log"))
-        measured = _watch(engines, platform, processes_of("postgres") if database else [], wanted)
+        measured = _watch(engines, platform, beside(engines), wanted)
         memory = platform.memory_mb
     how = "all at once" if wanted.together else "spread evenly"
     print(f"{wanted.hills} hills, every {wanted.interval} s, {how}, for {measured.seconds:.0f} s")
@@ -90,9 +91,9 @@ def _place(conn: Connection, port: int, wanted: Wanted) -> None:
             conn.execute(update(hills).where(hills.c.challenge_id == hill).values(first_tick=begin + shift))
 
 
-def _watch(engines: Engines, platform: Server, others: list[int], wanted: Wanted) -> Measured:
+def _watch(engines: Engines, platform: Server, others: Callable[[], float], wanted: Wanted) -> Measured:
     def used() -> float:
-        return platform.cpu_seconds + sum(cpu_seconds(pid) for pid in others)
+        return platform.cpu_seconds + others()
 
     time.sleep(WARM)
     begin, before = datetime.now(UTC), used()

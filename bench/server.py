@@ -7,10 +7,15 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+from sqlalchemy import Engine, text
+
+from ctfd_twisted.db.engine import Engines
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _LISTENS = re.compile(rb"http://127\.0\.0\.1:(\d+)")
@@ -66,15 +71,15 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
-def processes_of(name: str) -> list[int]:
-    """The ids of the processes whose command begins with *name*."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                command = (entry / "cmdline").read_bytes()
-            except OSError:
-                continue
-            if name.encode() in command.split(b"\0", 1)[0]:
-                found.append(int(entry.name))
-    return found
+def beside(engines: Engines) -> Callable[[], float]:
+    """A function that tells what the database's own processes on this machine have used so far, in CPU seconds.
+
+    SQLite has none. Of PostgreSQL's those are counted that serve this database and have not ended since.
+    """
+    return partial(_backends, engines.write_engine) if engines.dialect == "postgresql" else float
+
+
+def _backends(engine: Engine) -> float:
+    with engine.connect() as conn:
+        pids = conn.execute(text("SELECT pid FROM pg_stat_activity WHERE datname = current_database()")).scalars().all()
+    return sum(cpu_seconds(pid) for pid in pids if Path(f"/proc/{pid}").exists())
