@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, Row, case, func, select
+from sqlalchemy import Connection, Row, case, func, or_, select
 
 from ctfd_twisted.accounts.tables import audience_members
 from ctfd_twisted.challenges.registry import challenge_types
@@ -21,6 +21,7 @@ from ctfd_twisted.challenges.rules import Gate, gate_of, order_key
 from ctfd_twisted.challenges.tables import (
     challenges,
     files,
+    frozen_ratings,
     hints,
     module_audience_access,
     ratings,
@@ -177,15 +178,23 @@ def _numbers(
 
 
 def _ratings(conn: Connection, *, before: datetime | None) -> dict[int, Ratings]:
-    value = ratings.c.value
+    """The sums for each challenge: of ratings as they are, or as they were *before* an instant."""
+    counted = select(ratings.c.challenge_id, ratings.c.value)
+    if before is not None:
+        then = case((ratings.c.date < before, ratings.c.value), else_=frozen_ratings.c.value).label("value")
+        counted = (
+            select(ratings.c.challenge_id, then)
+            .outerjoin(frozen_ratings, frozen_ratings.c.rating_id == ratings.c.id)
+            .where(or_(ratings.c.date < before, frozen_ratings.c.date < before))
+        )
+    rated = counted.subquery("rated")
+    value = rated.c.value
     sums = select(
-        ratings.c.challenge_id,
+        rated.c.challenge_id,
         func.sum(case((value > 0, value), else_=0)).label("up"),
         func.sum(case((value < 0, -value), else_=0)).label("down"),
         func.count().label("count"),
-    ).group_by(ratings.c.challenge_id)
-    if before is not None:
-        sums = sums.where(ratings.c.date < before)
+    ).group_by(rated.c.challenge_id)
     return {row[0]: Ratings(int(row[1]), int(row[2]), row[3]) for row in conn.execute(sums)}
 
 

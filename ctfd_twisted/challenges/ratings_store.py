@@ -7,14 +7,15 @@ from datetime import datetime
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Connection, case, func, select, update
+from sqlalchemy import Connection, Row, case, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from ctfd_twisted.accounts.tables import users
 from ctfd_twisted.challenges.catalogue import Ratings
-from ctfd_twisted.challenges.tables import challenges, ratings
+from ctfd_twisted.challenges.tables import challenges, frozen_ratings, ratings
+from ctfd_twisted.competition.store import read_competition
 from ctfd_twisted.db.notices import touch
-from ctfd_twisted.db.writes import insert_row
+from ctfd_twisted.db.writes import insert_row, locked
 from ctfd_twisted.errors import Invalid, NotFound
 from ctfd_twisted.http.dates import iso, zulu
 
@@ -64,9 +65,8 @@ def rate(conn: Connection, now: datetime, user_id: int, challenge_id: int, new: 
     """
     key = {"user_id": user_id, "challenge_id": challenge_id}
     columns = {"value": new.value, "review": new.review, "date": now}
-    rating_id = _replace(conn, key, columns)
-    if rating_id is None:
-        rating_id = _add(conn, key, columns)
+    present = _present(conn, key)
+    rating_id = _add(conn, now, key, columns) if present is None else _replace(conn, now, present, columns)
     touch(conn, "challenges", f"user:{user_id}")
     return {"id": rating_id, **key, **columns, "date": zulu(now)}
 
@@ -88,24 +88,35 @@ def list_ratings(conn: Connection, challenge_id: int, offset: int, limit: int) -
     return Reviews(tuple(map(_readout, rows)), summary)
 
 
-def _replace(conn: Connection, key: Mapping[str, int], columns: Mapping[str, object]) -> int | None:
+def _present(conn: Connection, key: Mapping[str, int]) -> Row[Any] | None:
     mine = (ratings.c.user_id == key["user_id"]) & (ratings.c.challenge_id == key["challenge_id"])
-    return conn.execute(update(ratings).where(mine).values(**columns).returning(ratings.c.id)).scalar()
+    return conn.execute(locked(select(ratings).where(mine), conn)).first()
 
 
-def _add(conn: Connection, key: Mapping[str, int], columns: Mapping[str, object]) -> int:
+def _add(conn: Connection, now: datetime, key: Mapping[str, int], columns: Mapping[str, object]) -> int:
     try:
         with conn.begin_nested():
             return insert_row(conn, ratings, {**key, **columns})
     except IntegrityError:
         # Their other request was faster, or there is no such challenge any more.
-        rating_id = _replace(conn, key, columns)
-        if rating_id is None:
+        present = _present(conn, key)
+        if present is None:
             raise NotFound from None
-        return rating_id
+        return _replace(conn, now, present, columns)
 
 
-def _readout(row: Any) -> dict[str, Any]:
+def _replace(conn: Connection, now: datetime, present: Row[Any], columns: Mapping[str, object]) -> int:
+    freeze = read_competition(conn).frozen_at
+    if freeze is not None and present.date is not None and present.date < freeze <= now:
+        # What the public sees of it stays as it was.
+        conn.execute(delete(frozen_ratings).where(frozen_ratings.c.rating_id == present.id))
+        frozen = {"rating_id": present.id, "value": present.value, "date": present.date}
+        conn.execute(insert(frozen_ratings).values(**frozen))
+    conn.execute(update(ratings).where(ratings.c.id == present.id).values(**columns))
+    return int(present.id)
+
+
+def _readout(row: Row[Any]) -> dict[str, Any]:
     return {
         "id": row.id,
         "user_id": row.user_id,

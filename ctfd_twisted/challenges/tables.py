@@ -148,3 +148,12 @@ ratings = Table(
     UniqueConstraint("user_id", "challenge_id"),
     Index("ctfp_ix_ratings_challenge", "challenge_id"),
 )
+
+# A rating as it was before it was changed after the freeze: the public's sums stand still.
+frozen_ratings = Table(
+    "ctfp_frozen_ratings",
+    metadata,
+    Column("rating_id", ForeignKey("ratings.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    Column("value", Integer),
+    Column("date", UTCDateTime, nullable=False),
+)

@@ -69,6 +69,7 @@ TABLES = (
     "ctfp_secrets",
     "ctfp_sessions",
     "ctfp_token_uses",
+    "ctfp_frozen_ratings",
     "ctfp_mail",
     "ctfp_hills",
     "ctfp_voids",
@@ -86,6 +87,7 @@ def make() -> None:
     """Make all of them."""
     _common()
     _accounts()
+    _ratings()
     _mail()
     _hills()
     _ticks()
@@ -137,6 +139,21 @@ def _accounts() -> None:
         "ctfp_token_uses",
         _ref("token_id", "tokens.id", primary_key=True, autoincrement=False),
         Column("used", DateTime, nullable=False),
+    )
+
+
+def _ratings() -> None:
+    op.create_table(
+        "ctfp_frozen_ratings",
+        Column(
+            "rating_id",
+            Integer,
+            ForeignKey("ratings.id", ondelete="CASCADE"),
+            primary_key=True,
+            autoincrement=False,
+        ),
+        Column("value", Integer),
+        Column("date", DateTime, nullable=False),
     )
 
 

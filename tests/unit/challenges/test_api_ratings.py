@@ -171,3 +171,44 @@ def test_a_private_rating_is_collected_and_not_summed_up(platform: MemoryPlatfor
     assert ann.put(path(solved), {"value": 1}).status == 200
     assert sums(ann, solved) is None
     assert platform.run(lambda conn: conn.execute(select(ratings.c.value)).scalars().all()) == [1]
+
+
+def test_what_the_public_sees_of_ratings_stands_still_at_the_freeze(platform: MemoryPlatform, make: Make) -> None:
+    platform.configure(challenge_visibility="public", freeze=int(platform.now.timestamp()) + 60)
+    number, ann, ben = make(a_challenge), platform.player("ann"), platform.player("ben")
+    for client in (ann, ben):
+        make(a_solve, number, id_of(client))
+    visitor, admin = platform.client(), platform.admin()
+    ann.put(path(number), {"value": 1})
+    before = sums(visitor, number)
+    assert before == {"up": 1, "down": 0, "count": 1}
+    for _ in range(2):
+        platform.clock.advance(60)
+        ann.put(path(number), {"value": -1})
+        ben.put(path(number), {"value": -1})
+        assert sums(visitor, number) == sums(ann, number) == before
+    assert ann.get(f"/api/v1/challenges/{number}").data["rating"]["value"] == -1
+    assert sums(admin, number) == {"up": 0, "down": 2, "count": 2}
+    assert admin.get(path(number)).json["meta"]["summary"] == {"up": 0, "down": 2, "count": 2}
+    platform.configure(freeze=None)
+    assert sums(visitor, number) == {"up": 0, "down": 2, "count": 2}
+
+
+def test_a_rating_is_frozen_as_it_was_at_a_freeze_that_moves(platform: MemoryPlatform, make: Make) -> None:
+    begin = int(platform.now.timestamp())
+    number, ann = make(a_challenge), platform.player("ann")
+    make(a_solve, number, id_of(ann))
+
+    def rated(value: int, at: int, freeze: int) -> dict[str, int] | None:
+        platform.configure(freeze=begin + freeze)
+        platform.clock.advance(begin + at - platform.clock.seconds())
+        ann.put(path(number), {"value": value})
+        return sums(ann, number)
+
+    up, down, none = ({"up": u, "down": d, "count": u + d} for u, d in ((1, 0), (0, 1), (0, 0)))
+    assert rated(1, at=10, freeze=20) == up
+    assert rated(-1, at=30, freeze=20) == up
+    assert rated(1, at=50, freeze=40) == down
+    assert rated(1, at=60, freeze=55) == up
+    platform.configure(freeze=begin + 5)
+    assert sums(ann, number) == none
