@@ -146,8 +146,8 @@ class Pipeline:
             return Answer(b"Bad Request: this host name is not served here\n", 400, "text/plain; charset=utf-8")
         if not (call.competition.is_set_up or route.before_setup or route.always):
             return redirect(call.url("/setup"))
-        await self._find_caller(call, route)
         if not route.always:
+            await self._find_caller(call, route)
             self._keep_out(call)
             away = self._password_change(call) if call.player is not None and call.player.change_password else None
             if away is not None:

@@ -34,7 +34,7 @@ class Route(msgspec.Struct, frozen=True):
     gates: tuple[Gate, ...]
     name: str
     limit: Limit | None = None
-    #: Answered before the competition is set up, and to the banned: theme files and what must work always.
+    #: Answered before the competition is set up, and to everybody alike, whoever asks: theme files.
     always: bool = False
     #: Answered before the competition is set up, but not to the banned.
     before_setup: bool = False

@@ -205,7 +205,7 @@ def shown_address(address: Any) -> str:
     """A listener's real address as a person reads it: ``http://127.0.0.1:8000`` or a socket's path."""
     host = getattr(address, "host", None)
     if host is None:
-        return str(getattr(address, "name", address))
+        return os.fsdecode(getattr(address, "name", None) or str(address))
     shown = f"[{host}]" if ":" in host else host
     return f"http://{shown}:{address.port}"
 

@@ -133,6 +133,7 @@ def test_a_stale_session_of_a_page_goes_to_the_login(admin: Client, browser: Sig
     bob = browser("bob")
     user_id = bob.get(ME, **JSON).data["id"]
     admin.patch(f"/api/v1/users/{user_id}", {"password": "set by admin"})
+    assert bob.get("/themes/core/static/js/theme.js").status == 200  # what a page loads is nobody's
     assert bob.get("/settings").location == "/login?next=%2Fsettings%3F"
 
 
