@@ -151,7 +151,7 @@ def make_platform(
     ]
     custom_pages, page_routes = page_handlers(db, pages, assets, public_pages, apis)
     site = PlatformSite(pipeline, [*apis, *page_routes], custom_pages.fallback)
-    services: list[IService] = [behind, hub, Feed(db, hub)]
+    services: list[IService] = [behind, hub, Feed(db, hub, now)]
     if "koth" in settings.roles:
         prefix = settings.webhook_header_prefix
         services.append(hill_poller(clock, db, agents, node=db.engines.node, prefix=prefix))

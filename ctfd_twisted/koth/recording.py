@@ -27,6 +27,8 @@ from ctfd_twisted.scoring.tables import awards
 from ctfd_twisted.webhooks.store import emit, king_changed
 
 LEASE: Final = "koth"
+#: The word that begins the topic of a change of king; the hill's challenge follows after a colon.
+KING: Final = "king"
 
 # These run with every tick, so they are put together once.
 _LOCKED: Final = (
@@ -118,6 +120,11 @@ def record_tick(
     return Recorded(verdict.outcome, verdict.points, failures)
 
 
+def change_of_king(challenge_id: int) -> str:
+    """The topic that tells all nodes that a hill has changed hands."""
+    return f"{KING}:{challenge_id}"
+
+
 def tell_of_king(
     conn: Connection,
     now: datetime,
@@ -132,7 +139,7 @@ def tell_of_king(
     old, new = (reign.team_id if teams_mode else reign.user_id for reign in (before, after))
     if old == new:
         return
-    touch(conn, "hills")
+    touch(conn, "hills", change_of_king(challenge_id))
     event = king_changed(conn, challenge_id, king=new, previous=old, teams_mode=teams_mode, since=since)
     emit(conn, now, event)
 
