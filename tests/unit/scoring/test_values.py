@@ -16,8 +16,14 @@ from ctfd_twisted.challenges.tables import challenges, dynamic_challenge
 from ctfd_twisted.competition.rules import Competition
 from ctfd_twisted.competition.store import write_config
 from ctfd_twisted.db.notices import taken_topics
-from ctfd_twisted.errors import Forbidden
+from ctfd_twisted.errors import Forbidden, Invalid, Malformed
 from ctfd_twisted.scoring.rules import linear, logarithmic
+from ctfd_twisted.scoring.submissions_store import (
+    SubmissionFields,
+    create_submission,
+    delete_submission,
+    regrade_submission,
+)
 from ctfd_twisted.scoring.tables import submissions
 from ctfd_twisted.scoring.values import counted_solves, frozen_values, present_kind, recompute_values
 from ctfd_twisted.testing.builders import a_challenge, a_flag, a_solve, a_team, a_user
@@ -119,6 +125,29 @@ def _delete_solves(who: int) -> Change:
     return change
 
 
+def _add_by_hand(who: int, which: int) -> Change:
+    def change(conn: Connection, players: list[int], numbers: list[int]) -> None:
+        team = conn.execute(select(users.c.team_id).where(users.c.id == players[who])).scalar()
+        fields = SubmissionFields(numbers[which], players[who], team, type="correct")
+        with suppress(Malformed):  # the deleted, and who has solved it already
+            create_submission(conn, NOW, fields)
+
+    return change
+
+
+def _grade_anew(which: int, type: str | None) -> Change:
+    def change(conn: Connection, players: list[int], numbers: list[int]) -> None:
+        del players, numbers
+        ids = conn.execute(select(submissions.c.id).order_by(submissions.c.id)).scalars().all()
+        if ids and type is None:
+            delete_submission(conn, ids[which % len(ids)])
+        elif ids:
+            with suppress(Invalid):  # solved already
+                regrade_submission(conn, NOW, ids[which % len(ids)], type)
+
+    return change
+
+
 def _delete_user(who: int) -> Change:
     def change(conn: Connection, players: list[int], numbers: list[int]) -> None:
         del numbers
@@ -144,6 +173,8 @@ CHANGES = st.lists(
         st.builds(_solve, WHO, WHICH),
         st.builds(_mark, WHO, st.sampled_from(["hidden", "banned"]), st.booleans()),
         st.builds(_delete_solves, WHO),
+        st.builds(_add_by_hand, WHO, WHICH),
+        st.builds(_grade_anew, st.integers(0, 9), st.sampled_from(["correct", "incorrect", None])),
         st.builds(_delete_user, WHO),
         st.builds(_edit, st.integers(0, 5)),
     ),
@@ -155,7 +186,7 @@ CHANGES = st.lists(
 @given(changes=CHANGES)
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_step_by_step_is_what_counting_from_nothing_gives(conn: Connection, mode: str, changes: list[Change]) -> None:
-    """After solves, bans, unbans, hiding, deletions and edits in any order."""
+    """After solves, bans, unbans, hiding, deletions, edits and new grades in any order."""
     with conn.begin_nested() as history:
         write_config(conn, {"user_mode": mode})
         players = [a_user(conn, team_id=a_team(conn)) for _ in range(5)]
