@@ -62,6 +62,7 @@ from ctfd_twisted.web.assets_store import load_assets
 from ctfd_twisted.web.challenge_pages import view_renderer
 from ctfd_twisted.web.handlers import page_handlers
 from ctfd_twisted.web.pages import Pages
+from ctfd_twisted.web.share_pages import SharePages
 from ctfd_twisted.webhooks.alarm import MailAlarm
 from ctfd_twisted.webhooks.client import WebhookClient
 from ctfd_twisted.webhooks.dispatcher import Dispatcher
@@ -150,7 +151,8 @@ def make_platform(
         *webhook_handlers(clock, db, webhooks),
     ]
     custom_pages, page_routes = page_handlers(db, pages, assets, public_pages, apis)
-    site = PlatformSite(pipeline, [*apis, *page_routes], custom_pages.fallback)
+    shares = SharePages(db, pages, reader, keys.plain_mac)
+    site = PlatformSite(pipeline, [*apis, *page_routes, shares], custom_pages.fallback)
     services: list[IService] = [behind, hub, Feed(db, hub, now)]
     if "koth" in settings.roles:
         prefix = settings.webhook_header_prefix
