@@ -38,6 +38,7 @@ from ctfd_twisted.files.disk import Disk
 from ctfd_twisted.files.handlers import FileRoom
 from ctfd_twisted.http.call import Front
 from ctfd_twisted.http.cookies import Cookies
+from ctfd_twisted.http.intake import Intake
 from ctfd_twisted.http.pipeline import Pipeline
 from ctfd_twisted.http.server import QuietSite
 from ctfd_twisted.http.site import PlatformSite, mounted
@@ -82,6 +83,7 @@ class Platform(msgspec.Struct, frozen=True):
 
     resource: IResource
     pipeline: Pipeline
+    intake: Intake
     services: Sequence[IService]
 
 
@@ -161,7 +163,8 @@ def make_platform(
         services.append(Dispatcher(clock, db, webhooks, MailAlarm(sealer, settings.mail), db.engines.node))
     if "mail" in settings.roles:
         services.append(MailDispatcher(db, clock, postman, sealer, settings.mail))
-    return Platform(site.resource(), pipeline, services)
+    intake = files.intake(pipeline.lets_in, settings.application_root, settings.upload_limit)
+    return Platform(site.resource(), pipeline, intake, services)
 
 
 def makeService(options: Options) -> IService:
@@ -196,7 +199,7 @@ def make_node(settings: Settings, reactor: Any) -> Node:
     parts = Parts(
         db=db,
         door=door,
-        site=QuietSite(mounted(door, settings.application_root), reactor),
+        site=QuietSite(mounted(door, settings.application_root), reactor, platform.intake),
         open=partial(door.open, platform.resource),
         services=services,
         pools=list(dict.fromkeys((hashing, filing, writing, reading))),

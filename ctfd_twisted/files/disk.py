@@ -6,6 +6,9 @@ import errno
 import os
 import shutil
 import stat
+import tempfile
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
@@ -13,6 +16,12 @@ from ctfd_twisted.files.rules import Version
 
 #: What the system says of a path that leads to no file.
 _MISSING: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL})
+
+
+#: Where uploads wait until they are complete: on the same file system, under a name that no location begins with.
+_STAGED: Final = ".incoming"
+#: Seconds after which a folder there is nobody's.
+_FORGOTTEN: Final = 86_400
 
 
 class Content(NamedTuple):
@@ -49,6 +58,24 @@ class Disk:
             os.close(descriptor)
             return None
         return Content(os.fdopen(descriptor, "rb"), Version(found.st_size, found.st_mtime_ns))
+
+    def stage(self) -> Path:
+        """A new folder for what is not complete yet; those that a killed process left behind a day ago go."""
+        waiting = self.root / _STAGED
+        waiting.mkdir(parents=True, exist_ok=True)
+        for old in waiting.iterdir():
+            with suppress(FileNotFoundError):
+                if old.stat().st_mtime < time.time() - _FORGOTTEN:
+                    shutil.rmtree(old)
+        return Path(tempfile.mkdtemp(dir=waiting))
+
+    def keep(self, staged: Path, location: str) -> None:
+        """Move a complete file to *location*, in place of what may be there. Raises ``OSError``."""
+        path = self._inside(location)
+        if path is None:
+            raise NotADirectoryError(errno.ENOTDIR, "the directory is not within the upload folder", location)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        staged.replace(path)
 
     def remove(self, location: str, *, directory: bool) -> None:
         """Remove the file at *location*, with everything in its directory where *directory* says so.

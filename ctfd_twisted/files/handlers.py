@@ -11,6 +11,7 @@ from ctfd_twisted.files.admission import Doorkeeper, ReadSigned
 from ctfd_twisted.files.api import FilesApi
 from ctfd_twisted.files.disk import Disk
 from ctfd_twisted.files.download_api import DownloadApi
+from ctfd_twisted.files.upload_api import LetsIn, UploadApi, UploadIntake
 from ctfd_twisted.files.uploads import Uploads
 from ctfd_twisted.http.site import HasRoutes
 
@@ -29,5 +30,10 @@ class FileRoom:
         doorkeeper = Doorkeeper(self._db, views, read_signed)
         return [
             FilesApi(self._db, self.uploads),
+            UploadApi(self.uploads, self._disk, self._in_thread),
             DownloadApi(self._db, self._disk, self._in_thread, doorkeeper, clock),
         ]
+
+    def intake(self, lets_in: LetsIn, root: str, limit: int) -> UploadIntake:
+        """What takes uploads of at most *limit* bytes while they arrive at a site mounted at *root*."""
+        return UploadIntake(self._disk, self._in_thread, lets_in, root, limit)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import mimetypes
 import re
+import unicodedata
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import format_datetime, parsedate_to_datetime
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import quote
 
 import msgspec
@@ -16,6 +17,8 @@ _RANGE: Final = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 #: What may stand in a quoted file name as it is.
 _PLAIN: Final = re.compile(r"[\x20-\x7e]*")
 _TYPES: Final = mimetypes.MimeTypes()
+#: Characters of a name; file systems have room for 255 bytes.
+_LONGEST: Final = 200
 _UNKNOWN: Final = "application/octet-stream"
 
 
@@ -66,6 +69,35 @@ class Version(msgspec.Struct, frozen=True):
 
     def _still(self, condition: str | None) -> bool:
         return condition is None or condition.strip() in {self.etag, self.last_modified}
+
+
+class Place(NamedTuple):
+    """Where a file is kept."""
+
+    directory: str
+    name: str
+
+    @property
+    def location(self) -> str:
+        """The two as they stand in a row and in an address."""
+        return f"{self.directory}/{self.name}"
+
+
+def safe_name(name: str) -> str:
+    """*name* without a path, in ASCII letters, digits, ``_``, ``-`` and ``.``, not beginning with a dot; maybe empty.
+
+    Of a long one the end is kept, where its type is told.
+    """
+    last = name.replace("\\", "/").rpartition("/")[2]
+    ascii_only = unicodedata.normalize("NFKD", last).encode("ascii", "ignore").decode("ascii")
+    return re.sub(r"[^A-Za-z0-9_.-]", "", re.sub(r"\s+", "_", ascii_only.strip()))[-_LONGEST:].lstrip(".")
+
+
+def place_of(location: str) -> Place | None:
+    """Where an uploader wants a file; ``None`` where *location* is no directory and a name."""
+    directory, slash, name = location.partition("/")
+    place = Place(safe_name(directory).replace(".", ""), safe_name(name))
+    return place if slash and "/" not in name and place.directory and place.name else None
 
 
 def content_type(name: str) -> str:

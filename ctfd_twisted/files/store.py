@@ -7,12 +7,13 @@ from typing import Any, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
-from sqlalchemy import Connection, Row, delete, select
+from sqlalchemy import Connection, Row, delete, insert, select, update
+from sqlalchemy.exc import IntegrityError
 
 from ctfd_twisted.challenges.tables import files, solutions
-from ctfd_twisted.db.columns import matching
+from ctfd_twisted.db.columns import given, matching
 from ctfd_twisted.db.notices import touch
-from ctfd_twisted.errors import NotFound
+from ctfd_twisted.errors import Invalid, NotFound
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -68,6 +69,50 @@ def delete_file(conn: Connection, file_id: int) -> str | None:
     touch(conn, "challenges")
     location: str | None = row.location
     return location
+
+
+class Owner(msgspec.Struct, frozen=True):
+    """Of which kind a file is, and what it belongs to."""
+
+    type: str
+    challenge_id: int | None = None
+    page_id: int | None = None
+    solution_id: int | None = None
+
+
+class Added(msgspec.Struct, frozen=True):
+    """A file that has come: what is shown of it, and whether its location is new."""
+
+    shown: dict[str, Any]
+    new: bool
+
+
+def add_files(conn: Connection, owner: Owner, contents: Sequence[tuple[str, str]]) -> list[Added]:
+    """Add a row for each location and SHA-1 (hex) of *contents*; a row that names the location already is changed.
+
+    Raises ``Invalid`` where the owner does not exist.
+    """
+    try:
+        with conn.begin_nested():
+            added = [_add_file(conn, {**given(owner), "location": place, "sha1sum": sha1}) for place, sha1 in contents]
+    except IntegrityError:
+        raise Invalid({owner.type: [f"There is no such {owner.type}"]}) from None
+    touch(conn, "challenges")
+    return added
+
+
+def _add_file(conn: Connection, columns: dict[str, Any]) -> Added:
+    named = files.c.location == columns["location"]
+    changed = conn.execute(update(files).where(named).values(**columns).returning(files)).all()
+    if changed:
+        return Added(_readout(min(changed, key=lambda row: row.id)), new=False)
+    return Added(_readout(conn.execute(insert(files).values(**columns).returning(files)).one()), new=True)
+
+
+def forget_files(conn: Connection, file_ids: Sequence[int]) -> None:
+    """Remove the rows of files whose content could not be kept."""
+    conn.execute(delete(files).where(files.c.id.in_(file_ids)))
+    touch(conn, "challenges")
 
 
 class Leftover(msgspec.Struct, frozen=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from twisted.internet.defer import DeferredLock
 from twisted.logger import Logger
@@ -11,6 +12,8 @@ from ctfd_twisted.db.database import Database
 from ctfd_twisted.db.threads import InThread
 from ctfd_twisted.files import store
 from ctfd_twisted.files.disk import Disk
+from ctfd_twisted.files.receiving import Received
+from ctfd_twisted.files.rules import Place
 
 
 class Uploads:
@@ -24,6 +27,23 @@ class Uploads:
         self._in_thread = in_thread
         # What is removed must not have been put there again in the meantime.
         self._changing = DeferredLock()
+
+    async def add(self, owner: store.Owner, received: Received, places: Sequence[Place]) -> list[dict[str, Any]]:
+        """Add the *received* files, each at its place; what is shown of them. Raises ``Invalid`` for no such owner."""
+        parts = received.parts
+        await self._changing.acquire()
+        try:
+            contents = [(place.location, part.sha1) for place, part in zip(places, parts, strict=True)]
+            added = await self._db.run(store.add_files, owner, contents)
+            try:
+                for place, part in zip(places, parts, strict=True):
+                    await self._in_thread(self._disk.keep, part.path, place.location)
+            except OSError:
+                await self._db.run(store.forget_files, [file.shown["id"] for file in added if file.new])
+                raise
+        finally:
+            self._changing.release()
+        return [file.shown for file in added]
 
     async def delete(self, file_id: int) -> None:
         """Remove a file, then its content. Raises ``NotFound``."""

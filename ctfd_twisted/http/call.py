@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final, TypeVar
 from urllib.parse import parse_qsl, quote
@@ -16,6 +17,7 @@ from ctfd_twisted.http.answers import RedirectTo
 from ctfd_twisted.http.bodies import json_object, read_query, read_struct
 from ctfd_twisted.http.cookies import Cookies, new_sid
 from ctfd_twisted.http.forms import FIELDS, read_form
+from ctfd_twisted.http.intake import taken_by
 
 #: What is known of a competition before the database was asked.
 UNKNOWN: Final = Competition({})
@@ -217,9 +219,15 @@ class Call:
     def form_values(self) -> dict[str, str]:
         """The text fields of a form body, the last value of each; raises as ``read_form`` does."""
         if self._form is None:
-            fields = read_form(self.request.getHeader(b"content-type") or b"", self.raw_body())
+            fields = self._fields()
             self._form = {name: value.replace("\0", "") for name, value in fields.items()}
         return self._form
+
+    def _fields(self) -> Mapping[str, str]:
+        taking = taken_by(self.request)
+        if taking is not None:
+            return taking.fields
+        return read_form(self.request.getHeader(b"content-type") or b"", self.raw_body())
 
 
 def is_json(content_type: bytes | None) -> bool:

@@ -44,18 +44,16 @@ def _urlencoded(body: bytes) -> dict[str, str]:
     try:
         return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=FIELDS))
     except ValueError:
-        raise _unreadable(f"it has more than {FIELDS} fields") from None
+        raise unreadable(f"it has more than {FIELDS} fields") from None
 
 
 def _multipart(content_type: bytes, body: bytes) -> dict[str, str]:
-    boundary = _BOUNDARY.search(content_type)
-    if boundary is None:
-        raise _unreadable("its type names no boundary")
+    boundary = boundary_of(content_type)
     fields: dict[str, str] = {}
     part: MultipartSegment | None = None
     text, length = bytearray(), 0
     try:
-        with PushMultipartParser(boundary[1] or boundary[2], max_segment_count=FIELDS) as parser:
+        with PushMultipartParser(boundary, max_segment_count=FIELDS) as parser:
             for event in parser.parse(body):
                 if isinstance(event, MultipartSegment):
                     part, text = event, bytearray()
@@ -69,9 +67,19 @@ def _multipart(content_type: bytes, body: bytes) -> dict[str, str]:
                         raise TooLarge(TEXT)
                     text += event
     except MultipartError as error:
-        raise _unreadable(str(error.args[0])) from None
+        raise unreadable(str(error.args[0])) from None
     return fields
 
 
-def _unreadable(why: str) -> Invalid:
+def boundary_of(content_type: bytes) -> bytes:
+    """What stands between the parts of a ``multipart/form-data`` body; raises ``Invalid`` where it is not said."""
+    boundary = _BOUNDARY.search(content_type)
+    if boundary is None:
+        raise unreadable("its type names no boundary")
+    found: bytes = boundary[1] or boundary[2]
+    return found
+
+
+def unreadable(why: str) -> Invalid:
+    """What is answered to a form that is broken."""
     return Invalid({"": [f"The form can't be read: {why.rstrip('.')}."]})

@@ -163,6 +163,19 @@ class Pipeline:
         answer = handler(call, **parameters)
         return await answer if isawaitable(answer) else answer
 
+    async def lets_in(self, request: Request, route: Route) -> bool:
+        """Whether the gates of *route* let *request* in, of which the body is still to come, with its nonce."""
+        call = self._call(request)
+        call.competition = await self._competition.get()
+        try:
+            await self._find_caller(call, route)
+            self._keep_out(call)
+            for gate in route.gates:
+                gate(call)
+        except (DomainError, RedirectTo):
+            return False
+        return True
+
     async def _find_caller(self, call: Call, route: Route) -> None:
         request = call.request
         cookie = request.getCookie(COOKIE)

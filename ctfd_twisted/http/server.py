@@ -12,6 +12,8 @@ from twisted.web.http import HTTPChannel
 from twisted.web.resource import IResource
 from twisted.web.server import Request, Site
 
+from ctfd_twisted.http.intake import Intake, Taking
+
 #: The largest body that is accepted, in bytes.
 BODY_LIMIT: Final = 8 * 1024 * 1024
 #: Seconds after which an idle connection is closed.
@@ -23,30 +25,58 @@ class BoundedRequest(Request):
 
     _refused = False
     _received = 0
+    #: The body, where it is taken while it arrives.
+    taking: Taking | None = None
 
     def gotLength(self, length: int | None) -> None:  # noqa: N802 - twisted.web's name
         """Learn the body's announced length (None: it comes in chunks)."""
-        if length is not None and length > BODY_LIMIT:
-            self._refuse()
-            super().gotLength(0)
-            return
-        super().gotLength(length)
+        channel: Any = self.channel
+        intake: Intake | None = channel.site.intake
+        limit = BODY_LIMIT
+        if intake is not None and length != 0:
+            # twisted.web tells a request its first line only after the body.
+            self.method, self.uri = channel._command, channel._path  # noqa: SLF001
+            self.path = self.uri.partition(b"?")[0]
+            if intake.takes(self):
+                limit = intake.limit
+                self.taking = Taking(self, intake, channel.transport)
+        if length is not None and length > limit:
+            self._refuse(limit)
+        # What is refused, or taken elsewhere, needs no room here.
+        super().gotLength(0 if self._refused or self.taking is not None else length)
+        if self.taking is not None and not self._refused:
+            self.taking.start()
 
     def handleContentChunk(self, data: bytes) -> None:  # noqa: N802 - twisted.web's name
         """Take a piece of the body."""
         if self._refused:
             return
         self._received += len(data)
-        if self._received > BODY_LIMIT:
-            self._refuse()
-            return
-        super().handleContentChunk(data)
+        limit = self._limit()
+        if self._received > limit:
+            self._refuse(limit)
+        elif self.taking is not None:
+            self.taking.add(data)
+        else:
+            super().handleContentChunk(data)
 
-    def _refuse(self) -> None:
+    def _limit(self) -> int:
+        """More than usual is read of a body that is taken elsewhere, or may be yet."""
+        if self.taking is None or self.taking.admitted is False:
+            return BODY_LIMIT
+        return self.taking.limit
+
+    def connectionLost(self, reason: Failure) -> None:
+        """Leave nothing of a body that did not come to its end."""
+        super().connectionLost(reason)
+        if self.taking is not None:
+            self.taking.abandon()
+
+    def _refuse(self, limit: int) -> None:
         self._refused = True
         # Who asks whether to send the body has been answered; the channel would say "100 Continue" after it.
         self.requestHeaders.removeHeader(b"expect")
-        message = b'{"message":"The request\'s body is larger than the %d bytes that are accepted."}' % BODY_LIMIT
+        message = b'{"message":"The request\'s body is larger than the %d bytes that are accepted."}' % limit
         channel: Any = self.channel
         channel.transport.write(
             b"HTTP/1.1 413 Content Too Large\r\nContent-Type: application/json\r\nConnection: close\r\n"
@@ -55,8 +85,18 @@ class BoundedRequest(Request):
         channel.loseConnection()
 
     def requestReceived(self, command: bytes, path: bytes, version: bytes) -> None:  # noqa: N802 - twisted.web's name
-        """Answer, unless it was refused already."""
-        if not self._refused:
+        """Answer, unless it was refused already; a body that is taken elsewhere has to arrive there first."""
+        if self._refused:
+            return
+        if self.taking is None:
+            super().requestReceived(command, path, version)
+            return
+        self.taking.end().addCallback(lambda _: self._taken(command, path, version))
+
+    def _taken(self, command: bytes, path: bytes, version: bytes) -> None:
+        taking, channel = self.taking, self.channel
+        if taking is not None and channel is not None:
+            self.notifyFinish().addBoth(lambda _: taking.abandon())
             super().requestReceived(command, path, version)
 
 
@@ -100,11 +140,12 @@ class QuietSite(Site):
 
     protocol: Any = Channel
 
-    def __init__(self, resource: IResource, reactor: IReactorTime | None = None) -> None:
+    def __init__(self, resource: IResource, reactor: IReactorTime | None = None, intake: Intake | None = None) -> None:
         # Forms are read by whoever asks for them, with bounds (forms.py).
         super().__init__(
             resource, requestFactory=BoundedRequest, timeout=IDLE, reactor=reactor, parsePOSTFormSubmission=False
         )
+        self.intake = intake
         self.channels: set[Channel] = set()
         self._ended: Deferred[None] | None = None
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from ctfd_twisted.settings import ROLES, MailServer, Settings
 from ctfd_twisted.settings.reading import Configuration
 from ctfd_twisted.settings.table import CONFIG, OPTIONS
-from ctfd_twisted.settings.values import masked_url
+from ctfd_twisted.settings.values import MEBIBYTE, masked_url
 
 #: What CTFd reads from its environment and this platform does not.
 CTFD_ONLY = frozenset(
@@ -37,6 +37,7 @@ def report(configuration: Configuration, environ: Mapping[str, str]) -> Iterator
         "database": masked_url(settings.database),
         "data-dir": str(settings.data_dir),
         "uploads": str(settings.uploads),
+        "upload-limit": str(settings.upload_limit // MEBIBYTE),
         "public-url": settings.public_url or "as requested",
         "trusted-proxies": ",".join(str(network) for network in settings.trusted_proxies) or "none",
         "roles": ",".join(role for role in ROLES if role in settings.roles),

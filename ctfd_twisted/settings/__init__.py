@@ -51,6 +51,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     ``listen``: descriptions of server endpoints.
     ``database``: a SQLAlchemy URL of an SQLite file, or of PostgreSQL through psycopg 3.
     ``public_url``: an origin such as ``https://ctf.example.org``, or None to take it from each request.
+    ``upload_limit``: bytes of one upload.
     ``application_root``: empty, or a path such as ``/ctf`` without a slash at its end.
     ``trusted_hosts``: lower-case host names; one that begins with a dot stands for all names below it; none means any.
     ``mail``: None if the environment names no server. Values that nobody may see are left out of the ``repr``.
@@ -60,6 +61,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     database: str
     data_dir: Path
     uploads: Path
+    upload_limit: int
     public_url: str | None
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...]
     roles: frozenset[str]

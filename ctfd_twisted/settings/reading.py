@@ -38,6 +38,7 @@ def read_configuration(command_line: Given, environ: Mapping[str, str], *, creat
         database=sources.one("database", _sqlite_in(data_dir), values.database_url),
         data_dir=data_dir,
         uploads=sources.one("uploads", data_dir / "uploads", values.folder),
+        upload_limit=sources.one("upload-limit", 1024 * values.MEBIBYTE, values.mebibytes),
         public_url=sources.one("public-url", None, values.origin),
         trusted_proxies=_trusted_proxies(sources),
         roles=frozenset(sources.some("roles", ROLES, values.role, least=1)),

@@ -73,6 +73,12 @@ OPTIONS: Final = (
         ("CTFPLATFORM_UPLOADS", "UPLOAD_FOLDER"),
     ),
     Option(
+        "upload-limit",
+        "MIB",
+        "the largest upload, with all its files, in mebibytes [default: 1024]",
+        ("CTFPLATFORM_UPLOAD_LIMIT",),
+    ),
+    Option(
         "public-url",
         "URL",
         "how people reach the platform: used in e-mails, webhooks and redirects [default: as requested]",

@@ -23,6 +23,8 @@ PRIVATE_NETWORKS: Final[tuple[Network, ...]] = tuple(
 #: bcrypt itself goes on to 31, but each step doubles the time: at 16 a login takes some seconds.
 FEWEST_ROUNDS, MOST_ROUNDS = 4, 16
 
+MEBIBYTE: Final = 1 << 20
+_SIZE_DIGITS = 7
 _HOST = re.compile(r"\.?[a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\]")
 _HEADER = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,63}")
 _ROOT = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*")
@@ -48,6 +50,13 @@ def folder(text: str) -> Path:
     if "://" in text:
         raise ValueError("a directory; object stores such as S3 are not supported yet")
     return path(text)
+
+
+def mebibytes(text: str) -> int:
+    """A size of at least one mebibyte, in bytes."""
+    if not (text.isascii() and text.isdigit() and len(text) <= _SIZE_DIGITS and int(text)):
+        raise ValueError("a whole number of mebibytes from 1 to 9999999")
+    return int(text) * MEBIBYTE
 
 
 def port(text: str) -> int:

@@ -24,7 +24,7 @@ from twisted.web.resource import IResource
 from ctfd_twisted.accounts.tables import users
 from ctfd_twisted.accounts.tokens import create_token
 from ctfd_twisted.competition.store import write_config
-from ctfd_twisted.db.database import Database, start_inline
+from ctfd_twisted.db.database import Database, Start, start_inline
 from ctfd_twisted.db.engine import open_engines
 from ctfd_twisted.db.notices import EVERYTHING, Bus, touch
 from ctfd_twisted.db.writes import insert_row
@@ -50,6 +50,7 @@ def settings_for_tests(**changes: Any) -> Settings:
         database="sqlite://",
         data_dir=Path("/nonexistent"),
         uploads=Path("/nonexistent/uploads"),
+        upload_limit=64 * 1024 * 1024,
         public_url=None,
         trusted_proxies=networks,
         roles=frozenset({"web", "koth", "webhooks", "mail"}),
@@ -192,9 +193,9 @@ class Client:
 
 
 class MemoryPlatform:
-    """A platform in memory; ``settings`` as :func:`settings_for_tests` takes them."""
+    """A platform in memory; ``settings`` as :func:`settings_for_tests` takes them, files are read by *file_in*."""
 
-    def __init__(self, clock: Clock | None = None, **settings: Any) -> None:
+    def __init__(self, clock: Clock | None = None, file_in: Start = start_inline, **settings: Any) -> None:
         self.clock = clock or Clock()
         if clock is None:
             self.clock.advance(BEGINS.timestamp())
@@ -207,7 +208,7 @@ class MemoryPlatform:
         #: The agents of hills, by the names of their hosts.
         self.hill_reach = FakeAgents()
         self.platform = make_platform(
-            self.settings, self.clock, self.db, start_inline, self.webhook_reach, self.hill_reach, start_inline
+            self.settings, self.clock, self.db, start_inline, self.webhook_reach, self.hill_reach, file_in
         )
         self.treq = StubTreq(self.platform.resource)
 

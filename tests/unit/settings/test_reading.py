@@ -37,6 +37,7 @@ def test_the_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         database=f"sqlite:///{tmp_path}/var/ctfplatform.sqlite",
         data_dir=tmp_path / "var",
         uploads=tmp_path / "var" / "uploads",
+        upload_limit=1 << 30,
         public_url=None,
         trusted_proxies=(),
         roles=frozenset({"web", "koth", "webhooks", "mail"}),
