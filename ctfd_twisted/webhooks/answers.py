@@ -10,6 +10,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.protocol import Protocol, connectionDone
 from twisted.python.failure import Failure
 from twisted.web.client import ResponseDone
+from twisted.web.http import PotentialDataLoss
 
 _GZIP: Final = zlib.MAX_WBITS | 16
 
@@ -52,7 +53,8 @@ class Beginning(Protocol):
         """Note the end."""
         if not self._finished:
             self._finished = True
-            self.done.callback(reason.check(ResponseDone) is not None)
+            # Where no length was announced, the end of the connection is the end of the body.
+            self.done.callback(reason.check(ResponseDone, PotentialDataLoss) is not None)
 
     def _finish(self, *, whole: bool) -> None:
         if self._finished:

@@ -21,8 +21,14 @@ Address = IPv4Address | IPv6Address
 LONGEST_URL: Final = 2_000
 
 _PRINTABLE: Final = re.compile(r"[!-~]+")
-_NAT64: Final = ip_network("64:ff9b::/96")
+_BRACKETED: Final = re.compile(r"\[[^\]%]*\](:\d+)?")
+#: Where the last four bytes are the IPv4 address that is meant: NAT64, known to all or a network's own, and SIIT.
+_TRANSLATED: Final = tuple(map(ip_network, ("64:ff9b::/96", "64:ff9b:1::/48", "::ffff:0:0:0/96")))
 _NOBODY: Final = ip_address("::").packed[:12]
+_SELF: Final[dict[Address, Address]] = {
+    ip_address("0.0.0.0"): ip_address("127.0.0.1"),  # noqa: S104 - judged, not bound
+    ip_address("::"): ip_address("::1"),
+}
 
 #: Where clouds answer their machines' questions with credentials; those within link-local ranges are not repeated.
 METADATA: Final = tuple(
@@ -76,7 +82,8 @@ class Egress(Struct, frozen=True):
         if self.unreadable:
             return f"The setting egress_deny holds {self.unreadable[0]!r}, which is no network, so nothing is sent."
         try:
-            faces = _faces(ip_address(address))
+            # The zone of an address says by which way to reach it; to whom it belongs is the same with any.
+            faces = _faces(ip_address(address.partition("%")[0]))
         except ValueError:
             return f"{address} is no address."
         for face in faces:
@@ -116,7 +123,7 @@ def checked_url(text: str, egress: Egress, *, onion: bool) -> str:
         raise ValueError("Not a valid URL: it must not have a fragment.")
     host = parts.hostname or ""
     bracketed = "[" in parts.netloc
-    if not is_host(host, bracketed=bracketed):
+    if not is_host(host, bracketed=bracketed) or (bracketed and not _BRACKETED.fullmatch(parts.netloc)):
         raise ValueError("Not a valid URL: its host must be a name, an IPv4 address or an [IPv6] address.")
     if is_onion(host) and not onion:
         raise ValueError("A .onion address can't be reached: this server has no connection to Tor.")
@@ -162,13 +169,20 @@ def _split(url: str) -> SplitResult:
 
 
 def _faces(address: Address) -> tuple[Address, ...]:
-    """*address* and the IPv4 addresses that it stands for on its way: mapped, translated or tunnelled."""
-    if isinstance(address, IPv4Address):
-        return (address,)
-    inner: list[IPv4Address] = [other for other in (address.ipv4_mapped, address.sixtofour) if other is not None]
-    if address.teredo is not None:
-        inner.append(address.teredo[1])
-    if address in _NAT64 or (address.packed[:12] == _NOBODY and int(address) > 1):
-        inner.append(IPv4Address(address.packed[12:]))
+    """*address* and those that it stands for on its way: mapped, translated, tunnelled, or this very machine."""
+    inner = _inner(address) if isinstance(address, IPv6Address) else []
     # A mapped address is its IPv4 address and nothing else; "not global" would refuse it as a form.
-    return tuple(inner) if address.ipv4_mapped is not None else (address, *inner)
+    mapped = isinstance(address, IPv6Address) and address.ipv4_mapped is not None
+    faces: tuple[Address, ...] = tuple(inner) if mapped else (address, *inner)
+    # Whoever connects to no address at all reaches themselves.
+    return (*faces, *(_SELF[face] for face in faces if face in _SELF))
+
+
+def _inner(address: IPv6Address) -> list[IPv4Address]:
+    found = [other for other in (address.ipv4_mapped, address.sixtofour) if other is not None]
+    if address.teredo is not None:
+        found.append(address.teredo[1])
+    translated = any(address in network for network in _TRANSLATED)
+    if translated or (address.packed[:12] == _NOBODY and int(address) > 1):
+        found.append(IPv4Address(address.packed[12:]))
+    return found

@@ -107,6 +107,23 @@ def test_any_answer_is_an_outcome(spin: Spin, listening: Listen, answer: bytes, 
     assert (exchange.problem is None) == (status is not None)
 
 
+@pytest.mark.parametrize(
+    ("head", "complete"),
+    [
+        (b"HTTP/1.0 200 OK\r\n\r\n", True),
+        (b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n", True),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n", False),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", False),
+    ],
+)
+def test_an_answer_without_a_length_ends_with_its_connection(
+    spin: Spin, listening: Listen, head: bytes, *, complete: bool
+) -> None:
+    script = Script(lambda: iter([Last(head + b"{}")]))
+    (exchange,) = post(spin, f"http://127.0.0.1:{listening(script)}/")
+    assert (exchange.status, exchange.complete) == (200, complete)
+
+
 def test_a_flood_of_headers_is_cut_off(spin: Spin, listening: Listen) -> None:
     flood = b"HTTP/1.1 200 OK\r\n" + (b"X-Flood: " + b"x" * 8000 + b"\r\n") * 200
     script = Script(lambda: iter([flood]))

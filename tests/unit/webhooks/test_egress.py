@@ -22,8 +22,18 @@ LINK_LOCAL = [
     "64:ff9b::a9fe:a9fe",
     "2002:a9fe:a9fe::",
     "::169.254.169.254",
+    "::ffff:0:a9fe:a9fe",
+    "64:ff9b:1::a9fe:a9fe",
 ]
-METADATA = ["100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254", "::ffff:168.63.129.16"]
+METADATA = [
+    "100.100.100.200",
+    "168.63.129.16",
+    "192.0.0.192",
+    "fd00:ec2::254",
+    "fd20:ce::254",
+    "::ffff:168.63.129.16",
+    "fd00:ec2::254%1",
+]
 PRIVATE = ["127.0.0.1", "0.0.0.0", "10.1.2.3", "172.16.0.1", "192.168.1.1", "100.64.0.1", "::1", "::", "fd12::1"]  # noqa: S104 - judged, not bound
 PUBLIC = ["93.184.215.14", "2606:2800:21f:cb07:6820:80da:af6b:8b2c", "::ffff:93.184.215.14"]
 
@@ -52,6 +62,12 @@ def test_denied_networks_hold_for_every_form_of_an_address() -> None:
     for address in ("93.184.215.14", "::ffff:93.184.215.14", "2001:db8::9", "198.51.100.7"):
         assert "egress_deny" in (egress.refusal(address) or "")
     assert egress.refusal("198.51.100.8") is None
+
+
+def test_whoever_denies_this_machine_denies_all_its_names() -> None:
+    egress = Egress.of("127.0.0.0/8, ::1", private=True)
+    for address in ("127.0.0.1", "0.0.0.0", "::1", "::", "::ffff:0.0.0.0"):  # noqa: S104 - judged, not bound
+        assert "egress_deny" in (egress.refusal(address) or "")
 
 
 def test_a_setting_that_can_not_be_read_lets_nothing_through() -> None:
@@ -99,6 +115,8 @@ def test_a_receiver_has_a_name_or_an_address(url: str) -> None:
         ("http://receiver.example:65536/", "port"),
         ("http://receiver.example:http/", "port"),
         ("http://[::1/", "can't be read"),
+        ("http://[::1]x/", "host"),
+        ("http://[::1%25lo]/", "host"),
         ("http://2130706433/", "host"),
         ("http://-a.example/", "host"),
         ("http://" + "a" * 2000, "Longer"),
