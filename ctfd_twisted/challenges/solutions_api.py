@@ -13,6 +13,7 @@ from ctfd_twisted.challenges.reader import ChallengeReader
 from ctfd_twisted.challenges.solutions_store import Solution
 from ctfd_twisted.competition.rules import Competition
 from ctfd_twisted.db.database import Database
+from ctfd_twisted.db.threads import carried_through
 from ctfd_twisted.errors import NotFound
 from ctfd_twisted.http.answers import Answer, done, ok
 from ctfd_twisted.http.call import Call
@@ -57,8 +58,11 @@ class SolutionsApi:
     async def delete(self, call: Call, solution_id: str) -> Answer:
         """Remove a solution, then the content of its files."""
         del call
-        await self._remove_files(await self._db.run(store.delete_solution, row_id(solution_id)))
+        await carried_through(self._delete(row_id(solution_id)))
         return done()
+
+    async def _delete(self, solution_id: int) -> None:
+        await self._remove_files(await self._db.run(store.delete_solution, solution_id))
 
     @routes.get(_ONE, DURING_EVENT, VERIFIED, AUTHED)
     async def show(self, call: Call, solution_id: str) -> Answer:
