@@ -10,6 +10,7 @@ from twisted.application.service import Service
 from twisted.internet.defer import Deferred, gatherResults, succeed
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
+from twisted.python.failure import Failure
 
 from ctfd_twisted.competition.rules import Competition
 from ctfd_twisted.competition.store import read_competition
@@ -113,17 +114,23 @@ class MailDispatcher(Service):
 
     async def _deliver(self, competition: Competition, owed: OwedLetter) -> None:
         """Send one letter and record the outcome; never fails."""
-        about = {"id": owed.id, "to": owed.letter.recipient}
+        about: dict[str, Any] = {"id": owed.id, "to": owed.letter.recipient}
+        failed: NotSentError | None = None
         try:
             await self._send(competition, owed)
         except NotSentError as error:
             self.log.warn("mail {id} to {to} was not sent: {error}", **about, error=error)
-            outcome: Deferred[Any] = self._db.run(record_failed, self._now(), owed, str(error), for_good=error.for_good)
+            failed = error
+        except Exception as error:  # noqa: BLE001 - a defect of ours keeps this letter, and not everybody's
+            self.log.failure("mail {id} to {to} could not be sent", Failure(), **about)
+            failed = NotSentError(repr(error))
         else:
             self.log.info("mail {id} to {to} was sent", **about)
-            outcome = self._db.run(record_delivered, owed.id)
         with self.log.failuresHandled("what became of mail {id} could not be recorded", id=owed.id):
-            await outcome
+            if failed is None:
+                await self._db.run(record_delivered, owed.id)
+            else:
+                await self._db.run(record_failed, self._now(), owed, str(failed), for_good=failed.for_good)
 
     async def _send(self, competition: Competition, owed: OwedLetter) -> None:
         body = self._sealer.open(owed.letter.body)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from email.errors import MessageError
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import EmailPolicy
@@ -42,7 +43,7 @@ def compose(letter: Letter, sender_name: str, sender: str, sent: datetime) -> by
     try:
         message["From"] = Address(_one_line(sender_name), addr_spec=sender)
         message["To"] = Address(addr_spec=recipient)
-    except (ValueError, IndexError) as error:
+    except (ValueError, IndexError, MessageError) as error:
         raise BadAddressError(f"{letter.recipient!r} is no address that mail can be sent to: {error}") from None
     message["Subject"] = _one_line(letter.subject)
     message["Date"] = sent

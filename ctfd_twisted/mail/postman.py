@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from treq import content
 from treq.client import HTTPClient
+from twisted.internet.defer import Deferred
 from twisted.internet.defer import TimeoutError as TookTooLong
 from twisted.web.client import Agent
 from twisted.web.http_headers import Headers
@@ -63,7 +64,8 @@ class Postman:
                 timeout=patience,
                 allow_redirects=False,
             )
-            told = (await content(response))[:_ERROR_LENGTH].decode("utf-8", "replace")
+            body: Deferred[bytes] = content(response)
+            told = (await body.addTimeout(patience, self._reactor))[:_ERROR_LENGTH].decode("utf-8", "replace")
         except TookTooLong as error:
             raise NotSentError("Mailgun connection timed out") from error
         except Exception as error:

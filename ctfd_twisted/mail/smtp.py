@@ -111,14 +111,14 @@ async def send_by_smtp(
     *patience* is in seconds, for the connection and then for each reply. Certificates are verified against the
     platform's roots, or *trust_root*.
     """
-    endpoint: IStreamClientEndpoint = HostnameEndpoint(reactor, route.host, route.port, timeout=patience)
-    context: Any = None
-    if route.ssl or route.tls:
-        context = optionsForClientTLS(route.host, trustRoot=trust_root or platformTrust())
-    if route.ssl:
-        endpoint = wrapClientTLS(context, endpoint)
-    mail = _OneMail(route, envelope, patience, context if route.tls and not route.ssl else None)
     try:
+        context: Any = None
+        if route.ssl or route.tls:
+            context = optionsForClientTLS(route.host, trustRoot=trust_root or platformTrust())
+        endpoint: IStreamClientEndpoint = HostnameEndpoint(reactor, route.host, route.port, timeout=patience)
+        if route.ssl:
+            endpoint = wrapClientTLS(context, endpoint)
+        mail = _OneMail(route, envelope, patience, context if route.tls and not route.ssl else None)
         await connectProtocol(endpoint, mail)
         await mail.sent
     except Exception as error:

@@ -59,6 +59,12 @@ def test_without_starttls_nothing_is_sent_in_the_clear(spin: Spin, serve: Serve,
     assert server.mailbox.envelopes == []
 
 
+@pytest.mark.parametrize("kind", ["tls", "ssl"])
+def test_a_server_whose_name_is_none_is_told(spin: Spin, kind: str) -> None:
+    nameless = replace(Smtp("mail..example", 25, "ctf@example.org"), **{kind: True})
+    assert "connection failed" in str(refusal(spin, postman().send(nameless, "My CTF", LETTER)))
+
+
 def test_tls_from_the_start(spin: Spin, serve: Serve, certificate: Certificate) -> None:
     server = serve(ssl_context=certificate.context)
     spin(postman(certificate).send(route(server, ssl=True), "My CTF", LETTER))

@@ -30,7 +30,7 @@ class Sender:
 
     def __init__(self) -> None:
         self.sent: list[tuple[Route, str, Letter]] = []
-        self.outcomes: list[NotSentError | None] = []
+        self.outcomes: list[Exception | None] = []
         self.held: list[Deferred[None]] | None = None
 
     async def send(self, route: Route, sender_name: str, letter: Letter, *, patience: float = PATIENT) -> None:
@@ -80,6 +80,23 @@ def test_a_letter_is_sent_as_soon_as_it_is_owed(platform: MemoryPlatform, sender
     owe(platform)
     assert sender.sent == [(Smtp("mail.example", 25, "ctf@example.org"), "Test CTF", Letter("a@b.co", "s", "text"))]
     assert rows(platform) == []
+
+
+def test_a_letter_that_finds_a_defect_of_ours_is_given_up_and_holds_up_nobody(
+    platform: MemoryPlatform, sender: Sender
+) -> None:
+    sender.outcomes = [RuntimeError("a defect"), None, RuntimeError("a defect")]
+    dispatcher = MailDispatcher(platform.db, platform.clock, sender, SEALER, SERVER)
+    for body in ("bad", "good"):
+        owe(platform, body)
+    with capturedLogs() as logs:
+        dispatcher.startService()
+        platform.clock.advance(60)
+    assert [letter.body for _, _, letter in sender.sent] == ["bad", "good", "bad"]
+    (row,) = rows(platform)
+    assert (row.attempts, row.last_error) == (2, "RuntimeError('a defect')")
+    assert len([event for event in logs if "log_failure" in event]) == 2
+    result_of(dispatcher.stopService())
 
 
 def test_what_was_owed_before_the_start_is_sent_at_the_start(platform: MemoryPlatform, sender: Sender) -> None:

@@ -42,7 +42,22 @@ def test_no_header_is_smuggled_in() -> None:
 
 
 @pytest.mark.parametrize(
-    "address", ["", "a", "a@", "@b", "a b@c.de", "ä@b.co", "a@b.co\nRCPT TO:<x@y.co>", "a@\ud800.co", "a@b@\u2028.c"]
+    "address",
+    [
+        "",
+        "a",
+        "a@",
+        "@b",
+        "a b@c.de",
+        "ä@b.co",
+        "a@b.co\nRCPT TO:<x@y.co>",
+        "a@\ud800.co",
+        "a@b@\u2028.c",
+        "<a@b.co>",
+        "(a)@b.co",
+        "a@b@c.co",
+        "a@b..co",
+    ],
 )
 def test_no_mail_goes_to_what_is_no_address(address: str) -> None:
     with pytest.raises(BadAddressError):
