@@ -65,11 +65,16 @@ def json_value(raw: bytes) -> Any:
 
 
 def _holds_nul(value: object) -> bool:
-    if isinstance(value, str):
-        return "\0" in value
-    if isinstance(value, dict):
-        return any(map(_holds_nul, value)) or any(map(_holds_nul, value.values()))
-    return isinstance(value, list) and any(map(_holds_nul, value))
+    waiting = [value]  # and not a function that calls itself: how deep it is, whoever sent it says
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str) and "\0" in one:
+            return True
+        if isinstance(one, dict):
+            waiting += [*one, *one.values()]
+        elif isinstance(one, list):
+            waiting += one
+    return False
 
 
 def _name_of(value: object) -> str:

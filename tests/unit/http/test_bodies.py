@@ -49,7 +49,8 @@ def test_integers_beyond_the_databases_are_none() -> None:
 
 
 def test_text_with_a_nul_is_refused_wherever_it_stands() -> None:
-    for raw in (rb'{"a": "\u0000"}', rb'{"a": [{"b": "x\u0000"}]}', rb'{"\u0000": 1}'):
+    deep = b'{"a": ' + b"[" * 900 + rb'"\u0000"' + b"]" * 900 + b"}"
+    for raw in (rb'{"a": "\u0000"}', rb'{"a": [{"b": "x\u0000"}]}', rb'{"\u0000": 1}', deep):
         with pytest.raises(Invalid):
             json_object(raw)
     assert json_object(rb'{"a": "\\u0000"}') == {"a": "\\u0000"}
