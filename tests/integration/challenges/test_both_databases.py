@@ -24,11 +24,15 @@ from ctfd_twisted.challenges.tables import (
     topics,
 )
 from ctfd_twisted.competition.store import write_config
+from ctfd_twisted.db.database import Database, start_inline
+from ctfd_twisted.db.engine import Engines
+from ctfd_twisted.db.notices import Bus
 from ctfd_twisted.db.writes import insert_row
 from ctfd_twisted.errors import Forbidden, Malformed, NotFound
 from ctfd_twisted.scoring import awards_store
 from ctfd_twisted.scoring.scoreboard import Top, read_scoreboard, read_top, top_answer
 from ctfd_twisted.scoring.tables import unlocks
+from ctfd_twisted.testing import result_of
 from ctfd_twisted.testing.builders import a_challenge, a_flag, a_solve, a_team, a_user, an_award
 
 
@@ -77,6 +81,17 @@ def test_an_id_that_is_sent_gives_no_other_away_again(any_conn: Connection, now:
         store.delete_challenge(any_conn, first)
         store.create_challenge(any_conn, now, {"id": first})
         assert store.create_challenge(any_conn, now, {})["id"] > next_one
+
+
+def test_a_trial_of_the_flags_only_reads(engines: Engines) -> None:
+    db = Database(engines, Bus(), write=start_inline, read=start_inline)
+
+    def prepare(conn: Connection) -> int:
+        number = a_challenge(conn, state="hidden")
+        a_flag(conn, number)
+        return number
+
+    assert result_of(db.read(preview, result_of(db.run(prepare)), "flag{right}")).status == "correct"
 
 
 def test_everything_about_a_player(any_conn: Connection, now: datetime) -> None:

@@ -271,6 +271,26 @@ class TestOwn:
             assert not detail(admin, number)["solved_by_me"]
 
 
+@pytest.mark.parametrize(
+    ("setting", "value", "player", "admin"),
+    [
+        ("score_visibility", "hidden", None, None),
+        ("score_visibility", "admins", None, 1),
+        ("account_visibility", "admins", None, 1),
+        ("account_visibility", "private", 1, 1),
+    ],
+)
+def test_the_count_of_solves_is_null_where_scores_or_accounts_are_not_shown(
+    platform: MemoryPlatform, make: Make, setting: str, value: str, player: int | None, admin: int | None
+) -> None:
+    number, ann = make(a_challenge), platform.player("ann")
+    make(a_solve, number, make(a_user))
+    assert detail(ann, number)["solves"] == 1
+    platform.configure(**{setting: value})
+    assert detail(ann, number)["solves"] == player
+    assert detail(platform.admin(), number)["solves"] == admin
+
+
 class TestRatings:
     """Likes and dislikes."""
 

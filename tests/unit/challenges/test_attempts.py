@@ -107,16 +107,19 @@ def test_a_decaying_value_follows_and_the_event_tells_it(conn: Connection, now: 
     challenge = a_challenge(conn, dynamic={"function": "linear"}, value=500, name="slope")
     a_flag(conn, challenge)
     answered(conn, now, a_user(conn), challenge)
-    answered(conn, now, a_user(conn), challenge)
+    second = a_user(conn, name="second")
+    answered(conn, now, second, challenge)
     assert conn.execute(select(challenges.c.value)).scalar() == 490
     body = conn.execute(select(events.c.body).order_by(events.c.seq.desc())).scalar()
     assert body is not None
-    assert msgspec.json.decode(body)["challenge"] == {
+    told = msgspec.json.decode(body)
+    assert told["challenge"] == {
         "id": challenge,
         "name": "slope",
         "category": "misc",
         "value": 490,
     }
+    assert (told["user"], told["team"], told["type"]) == ({"id": second, "name": "second"}, None, "correct")
 
 
 class TestTeams:

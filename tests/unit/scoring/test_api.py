@@ -8,7 +8,7 @@ import pytest
 
 from ctfd_twisted.accounts.tables import brackets
 from ctfd_twisted.db.writes import insert_row
-from ctfd_twisted.testing import MemoryPlatform
+from ctfd_twisted.testing import Client, MemoryPlatform
 from ctfd_twisted.testing.builders import a_challenge, a_flag, a_solve, a_team, a_user, an_award
 
 BOARD = "/api/v1/scoreboard"
@@ -58,17 +58,26 @@ class TestBoard:
         assert set(line["members"][0]) == {"id", "oauth_id", "name", "score", "bracket_id", "bracket_name"}
 
     def test_after_the_freeze_it_is_byte_for_byte_what_it_was(self, platform: MemoryPlatform, make: Make) -> None:
-        number = make(a_challenge, dynamic={"function": "linear"}, value=500)
-        make(a_flag, number)
+        number, other = make(a_challenge, dynamic={"function": "linear"}, value=500), make(a_challenge)
+        for challenge in (number, other):
+            make(a_flag, challenge)
         platform.configure(freeze=int(platform.now.timestamp()) + 60)
-        answer = {"challenge_id": number, "submission": "flag{right}"}
-        platform.player("ann").post("/api/v1/challenges/attempt", answer)
-        paths = (BOARD, f"{TOP}/10", f"/api/v1/challenges/{number}/solves")
+        ann = platform.player("ann")
+        ann_id = ann.get("/api/v1/users/me").data["id"]
+
+        def answers(client: Client, challenge: int) -> None:
+            answer = {"challenge_id": challenge, "submission": "flag{right}"}
+            assert client.post("/api/v1/challenges/attempt", answer).data["status"] == "correct"
+
+        answers(ann, number)
+        paths = (BOARD, f"{TOP}/10", f"/api/v1/challenges/{number}/solves", f"/api/v1/challenges/{other}/solves")
         onlooker = platform.player("onlooker")
         frozen = [onlooker.get(path).body for path in paths]
         platform.clock.advance(60)
-        platform.player("ben").post("/api/v1/challenges/attempt", answer)
-        make(an_award, make(a_user), 1000, date=platform.now)
+        answers(platform.player("ben"), number)
+        answers(ann, other)
+        for user in (ann_id, make(a_user)):
+            make(an_award, user, 1000, date=platform.now)
         assert [onlooker.get(path).body for path in paths] == frozen
         assert platform.admin().get(BOARD).body == frozen[0]
 
