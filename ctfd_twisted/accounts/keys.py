@@ -11,6 +11,7 @@ import hashlib
 import hmac
 import secrets
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Final
 
 from itsdangerous import TimestampSigner, URLSafeTimedSerializer
@@ -53,6 +54,8 @@ class Keys:
     def __init__(self, secret_key: bytes) -> None:
         self._secret = secret_key
         self._token_sessions = self.derived("token sessions")
+        # The same few thousand are asked for at every request.
+        self.token_sid = lru_cache(maxsize=20_000)(self._token_sid)
 
     def derived(self, purpose: str) -> bytes:
         """Return a key of 32 bytes for one *purpose*; keys of different purposes tell nothing of each other."""
@@ -72,7 +75,7 @@ class Keys:
         mac = hmac.digest(self.derived("password reset"), text.encode("utf-8", "surrogatepass"), hashlib.sha256)
         return base64.urlsafe_b64encode(mac).decode("ascii").rstrip("=")
 
-    def token_sid(self, token_id: int, digest: str) -> str:
+    def _token_sid(self, token_id: int, digest: str) -> str:
         """Return the session id that belongs to an access token whose value has the SHA-256 *digest* (hex).
 
         It is the same at every request, so a client may store its cookie and no row is needed; it dies with the token.
