@@ -16,6 +16,7 @@ from twisted.logger import Logger
 from ctfd_twisted.competition.rules import Competition
 from ctfd_twisted.content.public_pages import PublicPages
 from ctfd_twisted.db.snapshot import Snapshot
+from ctfd_twisted.errors import Busy
 from ctfd_twisted.http.answers import HTML, Answer
 from ctfd_twisted.http.call import Call
 from ctfd_twisted.web.assets_store import Assets
@@ -149,6 +150,7 @@ class Pages:
         else:
             # Where the transaction runs at once (tests), the value is there before this returns.
             built = Deferred.fromCoroutine(self._rebuild())
+            built.addErrback(lambda failure: failure.trap(Busy))  # the database has said why itself
             built.addErrback(lambda failure: self._log.failure("the menu's pages could not be read", failure))
         return self._known_pages
 

@@ -12,6 +12,8 @@ from twisted.internet.defer import Deferred
 from twisted.logger import LogLevel, capturedLogs
 from twisted.web.resource import Resource
 
+from ctfd_twisted.db.database import WAITING
+from ctfd_twisted.db.notices import EVERYTHING
 from ctfd_twisted.http.answers import Answer, ok
 from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.gates import ADMIN, ANYONE, AUTHED
@@ -347,3 +349,16 @@ def test_what_lies_outside_the_application_root_leads_inside(
     assert client.get("/ctf/login").body == b"inside login"
     reply = client.get(path)
     assert (reply.status, reply.location) == (302, location)
+
+
+def test_without_a_database_everybody_is_told_to_come_back_and_pages_still_load_what_they_need(
+    platform: MemoryPlatform,
+) -> None:
+    platform.bus.publish({EVERYTHING})  # nothing is known any more
+    platform.db._waiting = WAITING
+    with capturedLogs() as logs:
+        for path in ("/", "/login", "/api/v1/scoreboard"):
+            reply = platform.client().get(path)
+            assert (reply.status, reply.headers["retry-after"]) == (503, "1")
+        assert platform.client().get("/themes/core/static/site.css").status == 200
+    assert [event for event in logs if event["log_level"] >= LogLevel.warn] == []
