@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from twisted.internet.defer import Deferred
-from twisted.internet.interfaces import IReactorTime
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.internet.protocol import connectionDone
 from twisted.python.failure import Failure
 from twisted.web.http import HTTPChannel
@@ -18,6 +18,8 @@ from ctfd_twisted.http.intake import Intake, Taking
 BODY_LIMIT: Final = 8 * 1024 * 1024
 #: Seconds after which an idle connection is closed.
 IDLE: Final = 60
+#: Seconds that a client has to agree to the end of its connection.
+AGREE: Final = 2
 
 
 class BoundedRequest(Request):
@@ -105,6 +107,7 @@ class Channel(HTTPChannel):
 
     site: QuietSite
     _ending = False
+    _abort: IDelayedCall | None = None
 
     def connectionMade(self) -> None:
         """Be known to the site."""
@@ -114,7 +117,17 @@ class Channel(HTTPChannel):
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         """Be forgotten by it."""
         super().connectionLost(reason)
+        if self._abort is not None and self._abort.active():
+            self._abort.cancel()
         self.site.forget(self)
+
+    def loseConnection(self) -> None:  # noqa: N802 - twisted.web's name
+        """Close the connection when everything is written."""
+        super().loseConnection()
+        if self._ending and self._abort is None and self.isSecure():
+            # Who speaks TLS is asked whether they agree, and an idle client does not listen.
+            transport: Any = self.transport
+            self._abort = self.callLater(AGREE, transport.abortConnection)
 
     def checkPersistence(self, request: Request, version: bytes) -> bool:  # noqa: N802 - twisted.web's name
         """Whether another request may follow *request* on this connection."""

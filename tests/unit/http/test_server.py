@@ -11,7 +11,7 @@ from twisted.internet.testing import StringTransportWithDisconnection
 from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET, Request
 
-from ctfd_twisted.http.server import BODY_LIMIT, QuietSite
+from ctfd_twisted.http.server import AGREE, BODY_LIMIT, QuietSite
 
 
 class Waits(Resource):
@@ -36,11 +36,15 @@ class Waits(Resource):
 class Connection:
     """A client's end."""
 
-    def __init__(self, site: QuietSite) -> None:
+    def __init__(self, site: QuietSite, *, deaf: bool = False) -> None:
         self._channel: Any = site.buildProtocol(None)
         self.transport: Any = StringTransportWithDisconnection()
         self.transport.protocol = self._channel
         self._channel.makeConnection(self.transport)
+        if deaf:  # it speaks TLS, and does not listen to being asked whether it agrees to an end
+            self._channel.isSecure = lambda: True
+            self.transport.abortConnection = self.transport.loseConnection
+            self.transport.loseConnection = lambda: None
 
     def send(self, text: str) -> None:
         self._channel.dataReceived(text.replace("\n", "\r\n").encode())
@@ -60,8 +64,13 @@ def resource() -> Waits:
 
 
 @pytest.fixture
-def site(resource: Waits) -> Iterator[QuietSite]:
-    site = QuietSite(resource, Clock())
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def site(resource: Waits, clock: Clock) -> Iterator[QuietSite]:
+    site = QuietSite(resource, clock)
     site.doStart()
     yield site
     site.doStop()
@@ -124,3 +133,17 @@ def test_without_connections_the_end_is_at_once(site: QuietSite, resource: Waits
     resource.answer()
     connection.transport.loseConnection()
     assert site.end().called
+
+
+def test_who_does_not_agree_to_the_end_is_not_waited_for(site: QuietSite, resource: Waits, clock: Clock) -> None:
+    idle, asking = Connection(site, deaf=True), Connection(site, deaf=True)
+    asking.send(GET)
+    ended = site.end()
+    clock.advance(AGREE)
+    assert (idle.open, asking.open) == (False, True)
+    resource.answer()
+    clock.advance(AGREE / 2)
+    assert (asking.open, ended.called) == (True, False)
+    clock.advance(AGREE / 2)
+    assert (asking.open, ended.called) == (False, True)
+    assert clock.getDelayedCalls() == []
