@@ -6,7 +6,7 @@ from pathlib import Path
 import requests
 from running import DEADLINE, Person, PlatformProcess
 
-PING = "event:ping\ndata:ping\n\n"
+PING = b"event:ping\ndata:ping\n\n"
 
 
 def test_a_listener_hears_until_the_node_stops(tmp_path: Path) -> None:
@@ -18,13 +18,12 @@ def test_a_listener_hears_until_the_node_stops(tmp_path: Path) -> None:
         admin = Person(platform, str(person.call("POST", "/tokens", {})["value"]))
         asked = {"Authorization": admin._session.headers["Authorization"], "Content-Type": "application/json"}
         with requests.get(f"{platform.base}/events", headers=asked, stream=True, timeout=DEADLINE) as stream:
-            pieces = stream.iter_content(None, decode_unicode=True)
-            stream.encoding = "utf-8"
+            pieces = stream.iter_content(None)
             assert next(pieces) == PING
             made = admin.call("POST", "/notifications", {"title": "hello"})
-            text = next(pieces)
-            assert text.startswith(f'event:notification\ndata:{{"id":{made["id"]},"title":"hello",')
-            assert text.endswith(PING)
+            told = next(pieces)
+            assert told.startswith(f'event:notification\ndata:{{"id":{made["id"]},"title":"hello",'.encode())
+            assert told.endswith(PING)
             platform.process.terminate()
             # The answer ends as one that is complete: requests would raise for one that was cut off.
             assert set(pieces) <= {PING}
