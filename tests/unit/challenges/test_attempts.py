@@ -8,8 +8,10 @@ import pytest
 from sqlalchemy import Connection, event, func, select
 
 from ctfd_twisted.accounts.tables import audience_members, audiences
+from ctfd_twisted.challenges.asking import Account
 from ctfd_twisted.challenges.attempts import Outcome, attempt, preview
-from ctfd_twisted.challenges.recording import NewAttempt
+from ctfd_twisted.challenges.recording import NewAttempt, store_solve
+from ctfd_twisted.challenges.registry import challenge_types
 from ctfd_twisted.challenges.tables import challenges, module_audience_access, modules
 from ctfd_twisted.competition.store import write_config
 from ctfd_twisted.db.notices import taken_topics
@@ -96,6 +98,20 @@ def test_a_second_right_answer_is_already_solved_and_leaves_nothing(
     assert not taken_topics(conn)
 
 
+def test_a_solve_that_somebody_else_has_just_stored_is_not_stored_again(
+    conn: Connection, now: datetime, challenge: int
+) -> None:
+    user = a_user(conn)
+    a_solve(conn, challenge, user)
+    a_submission(conn, challenge, user)
+    row = conn.execute(select(challenges)).one()
+    new = NewAttempt(user, is_admin=False, challenge_id=challenge, submission="flag{right}", address="::1")
+    account = Account(user, "", None, "", listed=True)
+    assert not store_solve(conn, now, account, new, row, challenge_types()["standard"], "flag{right}")
+    assert stored(conn) == [("correct", "flag{right}"), ("incorrect", "flag{wrong}")]
+    assert (taken_topics(conn), happened(conn)) == (frozenset(), [])
+
+
 def test_the_first_solve_of_a_listed_account_is_first_blood(conn: Connection, now: datetime, challenge: int) -> None:
     hidden, first, second = a_user(conn, hidden=True), a_user(conn), a_user(conn)
     for user in (hidden, first, second):
@@ -130,10 +146,13 @@ class TestTeams:
         write_config(conn, {"user_mode": "teams"})
 
     def test_one_solve_is_everybodys(self, conn: Connection, now: datetime, challenge: int) -> None:
-        team = a_team(conn)
-        first, second = a_user(conn, team_id=team), a_user(conn, team_id=team)
+        a_user(conn, team_id=a_team(conn))
+        team = a_team(conn, name="us")
+        first, second = a_user(conn, team_id=team, name="first"), a_user(conn, team_id=team)
         assert answered(conn, now, first, challenge).status == "correct"
         assert taken_topics(conn) == {"challenges", "standings", f"team:{team}"}
+        told = msgspec.json.decode(conn.execute(select(events.c.body)).scalars().all()[0])
+        assert (told["team"], told["user"]) == ({"id": team, "name": "us"}, {"id": first, "name": "first"})
         assert answered(conn, now, second, challenge).status == "already_solved"
         assert conn.execute(select(solves.c.team_id)).scalars().all() == [team]
 
@@ -161,6 +180,7 @@ class TestTeams:
         a_flag(conn, challenge)
         team = a_team(conn)
         first, second = a_user(conn, team_id=team), a_user(conn, team_id=team)
+        a_user(conn, team_id=a_team(conn))
         assert answered(conn, now, first, challenge) == Outcome(
             "partial", "Correct but all team members must submit a flag"
         )
@@ -228,6 +248,7 @@ class TestClosed:
         user = a_user(conn)
         first = a_challenge(conn)
         next_one = a_challenge(conn, requirements={"prerequisites": [first], "anonymize": True})
+        a_solve(conn, first, a_user(conn))
         with pytest.raises(Forbidden):
             answered(conn, now, user, next_one)
         a_solve(conn, first, user)
