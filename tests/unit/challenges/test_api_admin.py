@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 from ctfd_twisted.accounts.tables import users
 from ctfd_twisted.challenges.tables import (
@@ -255,39 +255,49 @@ class TestPatch:
         assert len(ann.get(LIST).data) == 1
 
 
-def test_a_deleted_challenge_takes_what_hangs_on_it(platform: MemoryPlatform, make: Make) -> None:
-    number, user = make(a_challenge, dynamic={}), make(a_user)
-    other = make(a_challenge, next_id=number, requirements={"prerequisites": [number]})
-    make(a_flag, number)
-    make(a_solve, number, user)
-    for kind in ("incorrect", "partial", "discard", "ratelimited"):
-        make(a_submission, number, user, type=kind)
-    make(insert_row, tags, {"challenge_id": number, "value": "x"})
-    make(insert_row, files, {"challenge_id": number, "type": "challenge", "location": "a/b"})
-    hint = make(insert_row, hints, {"challenge_id": number, "cost": 5})
-    make(insert_row, unlocks, {"user_id": user, "target": hint, "type": "hints"})
+def test_a_deleted_challenge_takes_what_hangs_on_it_and_nothing_else(platform: MemoryPlatform, make: Make) -> None:
+    user = make(a_user)
+    number = make(a_challenge, dynamic={})
+    other = make(a_challenge, dynamic={}, next_id=number, requirements={"prerequisites": [number]})
     make(an_award, user, -5)
-    solution = make(insert_row, solutions, {"challenge_id": number, "state": "visible"})
-    make(insert_row, files, {"solution_id": solution, "type": "solution", "location": "c/d"})
-    make(insert_row, unlocks, {"user_id": user, "target": solution, "type": "solutions"})
-    topic = make(insert_row, topics, {"value": "topic"})
-    make(insert_row, challenge_topics, {"challenge_id": number, "topic_id": topic})
+    for challenge in (number, other):
+        make(a_flag, challenge)
+        make(a_solve, challenge, user)
+        for kind in ("incorrect", "partial", "discard", "ratelimited"):
+            make(a_submission, challenge, user, type=kind)
+        make(insert_row, tags, {"challenge_id": challenge, "value": "x"})
+        make(insert_row, files, {"challenge_id": challenge, "type": "challenge", "location": f"{challenge}/b"})
+        hint = make(insert_row, hints, {"challenge_id": challenge, "cost": 5})
+        make(insert_row, unlocks, {"user_id": user, "target": hint, "type": "hints"})
+        solution = make(insert_row, solutions, {"challenge_id": challenge, "state": "visible"})
+        make(insert_row, files, {"solution_id": solution, "type": "solution", "location": f"{challenge}/d"})
+        make(insert_row, unlocks, {"user_id": user, "target": solution, "type": "solutions"})
+        topic = make(insert_row, topics, {"value": f"topic {challenge}"})
+        make(insert_row, challenge_topics, {"challenge_id": challenge, "topic_id": topic})
+        make(insert_row, ratings, {"challenge_id": challenge, "user_id": user, "value": 1})
+
+    def left(table: Any) -> list[Any]:
+        rows: list[Any] = platform.run(lambda conn: conn.execute(select(table)).all())
+        return rows
+
+    of_it = (flags, solves, submissions, tags, hints, solutions, challenge_topics, ratings)
+    before = {table.name: left(table) for table in of_it}
     ann = platform.player("ann")
-    assert ann.get("/api/v1/scoreboard").data[0]["score"] == 95
+    assert ann.get("/api/v1/scoreboard").data[0]["score"] == 195
 
     assert platform.admin().delete(f"{LIST}/{number}").json == {"success": True}
 
-    def left(table: Any) -> int:
-        count: int = platform.run(lambda conn: conn.execute(select(func.count()).select_from(table)).scalar())
-        return count
-
-    gone = (flags, solves, submissions, tags, files, hints, solutions, challenge_topics, dynamic_challenge)
-    assert {table.name: left(table) for table in gone} == {table.name: 0 for table in gone}
-    assert (left(unlocks), left(awards), left(topics), left(challenges)) == (1, 1, 1, 1)
+    assert {table.name: left(table) for table in of_it} == {
+        name: [row for row in rows if row.challenge_id == other] for name, rows in before.items()
+    }
+    assert [row.id for row in left(dynamic_challenge)] == [row.id for row in left(challenges)] == [other]
+    assert [row.location for row in left(files)] == [f"{other}/b", f"{other}/d"]
+    assert [(row.target, row.type) for row in left(unlocks)] == [(1, "hints"), (2, "hints"), (2, "solutions")]
+    assert (len(left(awards)), len(left(topics))) == (1, 2)
     kept = row(platform, other)
     assert (kept.next_id, kept.requirements) == (None, {"prerequisites": [number]})
     assert [challenge["id"] for challenge in ann.get(LIST).data] == [other]
-    assert ann.get("/api/v1/scoreboard").data[0]["score"] == -5
+    assert ann.get("/api/v1/scoreboard").data[0]["score"] == 95
 
 
 def test_the_parts_of_a_challenge(platform: MemoryPlatform, make: Make) -> None:
