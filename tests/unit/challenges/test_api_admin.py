@@ -199,7 +199,7 @@ class TestPatch:
     """A change of what is named alone."""
 
     def test_omitted_keys_keep_their_values_and_null_clears(self, platform: MemoryPlatform, make: Make) -> None:
-        other = make(a_challenge)
+        other = make(a_challenge, name="other")
         number = make(
             a_challenge, name="a", category="b", next_id=other, requirements={"prerequisites": [other]}, max_attempts=3
         )
@@ -212,6 +212,7 @@ class TestPatch:
             3,
         )
         assert platform.admin().get(f"{LIST}/{number}/requirements").data is None
+        assert row(platform, other).name == "other"
 
     def test_the_id_stays(self, platform: MemoryPlatform, make: Make) -> None:
         number = make(a_challenge)
