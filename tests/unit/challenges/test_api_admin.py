@@ -132,6 +132,7 @@ def test_a_standard_challenge_that_decays(platform: MemoryPlatform) -> None:
         ({"position": -1}, {"position": ["Challenge could not be saved. Challenge position is invalid"]}),
         ({"position": 32_768}, {"position": ["Challenge could not be saved. Challenge position is invalid"]}),
         ({"requirements": [1]}, {"requirements": ["Error parsing challenge requirements"]}),
+        ({"requirements": {"prerequisites": "x"}}, {"requirements": ["Error parsing challenge requirements"]}),
         ({"requirements": {"prerequisites": [1, None]}},
          {"requirements": ["Challenge requirements cannot have a null prerequisite"]}),
         ({"requirements": {"prerequisites": [0]}},
