@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
@@ -107,20 +107,15 @@ def make_platform(
 
     keys = Keys(settings.secret_key)
     hasher = Hasher(hash_in, rounds=settings.password_rounds)
-    competition = Snapshot(db, bus, read_competition, {"config"})
     behind = WriteBehind(db, clock)
     directory = Directory(db, behind, keys, hasher, settings.preset_admin)
     assets = load_assets()
     public_pages = Snapshot(db, bus, read_public_pages, {"pages"})
     pages = Pages(assets, public_pages)
     pipeline = Pipeline(
-        front=Front(
-            settings.application_root,
-            settings.public_url,
-            Cookies(settings.secret_key, settings.application_root or "/"),
-        ),
+        front=_front(settings),
         policy=settings,
-        competition=competition,
+        competition=Snapshot(db, bus, read_competition, {"config"}),
         callers=directory,
         tracker=AddressTracker(behind),
         pages=pages,
@@ -155,16 +150,20 @@ def make_platform(
     custom_pages, page_routes = page_handlers(db, pages, assets, public_pages, apis)
     shares = SharePages(db, pages, reader, keys.plain_mac)
     site = PlatformSite(pipeline, [*apis, *page_routes, shares], custom_pages.fallback)
-    services: list[IService] = [behind, hub, Feed(db, hub, now)]
-    if "koth" in settings.roles:
-        prefix = settings.webhook_header_prefix
-        services.append(hill_poller(clock, db, agents, node=db.engines.node, prefix=prefix))
-    if "webhooks" in settings.roles:
-        services.append(Dispatcher(clock, db, webhooks, MailAlarm(sealer, settings.mail), db.engines.node))
-    if "mail" in settings.roles:
-        services.append(MailDispatcher(db, clock, postman, sealer, settings.mail))
+    node, prefix = db.engines.node, settings.webhook_header_prefix
+    by_role: dict[str, Callable[[], IService]] = {
+        "koth": lambda: hill_poller(clock, db, agents, node=node, prefix=prefix),
+        "webhooks": lambda: Dispatcher(clock, db, webhooks, MailAlarm(sealer, settings.mail), node),
+        "mail": lambda: MailDispatcher(db, clock, postman, sealer, settings.mail),
+    }
+    services = [behind, hub, Feed(db, hub, now), *(make() for role, make in by_role.items() if role in settings.roles)]
     intake = files.intake(pipeline.lets_in, settings.application_root, settings.upload_limit)
     return Platform(site.resource(), pipeline, intake, services)
+
+
+def _front(settings: Settings) -> Front:
+    root = settings.application_root
+    return Front(root, settings.public_url, Cookies(settings.secret_key, root or "/"))
 
 
 def makeService(options: Options) -> IService:
