@@ -136,8 +136,10 @@ def test_nothing_is_read_ahead_of_a_slow_disk(site: QuietSite, token: str, threa
     for _ in range(4):
         connection.send(b"x" * 2**16)
     assert connection.transport.producerState == "paused"
+    threads.held = False
     threads.go()
     assert connection.transport.producerState == "producing"
+    connection.transport.loseConnection()
 
 
 def test_a_client_that_goes_away_leaves_nothing(site: QuietSite, token: str, uploads: Path, threads: Threads) -> None:
