@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 import threading
@@ -25,6 +24,7 @@ from ctfd_twisted.db.database import Database
 from ctfd_twisted.db.migrate import MigrationReport, migrate
 from ctfd_twisted.http.server import QuietSite
 from ctfd_twisted.ops.health import FrontDoor
+from ctfd_twisted.ops.memory import share_arenas, spare_the_collector
 from ctfd_twisted.ops.notify import READY, STOPPING, notify
 
 #: Seconds that requests and deliveries under way have to finish when the node is stopped.
@@ -78,6 +78,7 @@ class Node(MultiService):
     def startService(self) -> None:
         """Migrate in a thread, then open the platform."""
         super().startService()
+        share_arenas()
         for pool in self._parts.pools:
             pool.start()
         self._starting = ensureDeferred(self._start())
@@ -107,7 +108,7 @@ class Node(MultiService):
         parts.open()
         for service in parts.services:
             service.setServiceParent(self)
-        _spare_the_collector()
+        spare_the_collector()
         self.log.info("Ready")
         notify(READY)
 
@@ -208,14 +209,3 @@ def shown_address(address: Any) -> str:
         return os.fsdecode(getattr(address, "name", None) or str(address))
     shown = f"[{host}]" if ":" in host else host
     return f"http://{shown}:{address.port}"
-
-
-def _spare_the_collector() -> None:
-    """Keep what was made at the start out of the garbage collector's rounds, and make these rarer.
-
-    Modules, routes, templates and statements are some hundred thousand objects that never become garbage. Walking them
-    with every full round took 5 to 15 % of what a rush of first requests costs.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(10_000, 20, 50)
