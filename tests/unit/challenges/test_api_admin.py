@@ -235,6 +235,17 @@ class TestPatch:
         reply = platform.admin().patch(f"{LIST}/{number}", {"minimum": None})
         assert (reply.status, reply.errors) == (500, {"": ["Invalid input for 'minimum'"]})
 
+    @pytest.mark.parametrize(
+        "settings", [{"dynamic": {}}, {"function": "linear", "initial": 9, "minimum": 1, "decay": 2}]
+    )
+    def test_a_changed_decay_is_of_one_challenge(
+        self, platform: MemoryPlatform, make: Make, settings: dict[str, Any]
+    ) -> None:
+        number, other = make(a_challenge, **settings), make(a_challenge, **settings)
+        before = platform.admin().get(f"{LIST}/{other}").data
+        assert platform.admin().patch(f"{LIST}/{number}", {"initial": 77, "decay": 3}).data["initial"] == 77
+        assert platform.admin().get(f"{LIST}/{other}").data == before
+
     def test_a_static_value_moves_the_board_at_once(self, platform: MemoryPlatform, make: Make) -> None:
         number = make(a_challenge)
         make(a_solve, number, make(a_user))

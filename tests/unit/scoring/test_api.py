@@ -224,6 +224,11 @@ class TestAwards:
             assert admin.get(f"{AWARDS}/{path}").status == admin.delete(f"{AWARDS}/{path}").status == 404
             assert admin.patch(f"{AWARDS}/{path}", {}).status == 404
 
+    def test_one_award_is_taken_back(self, platform: MemoryPlatform, make: Make) -> None:
+        first, second = make(an_award, make(a_user)), make(an_award, make(a_user))
+        assert platform.admin().delete(f"{AWARDS}/{first}").json == {"success": True}
+        assert [award["id"] for award in platform.admin().get(AWARDS).data] == [second]
+
     def test_nothing_has_to_be_said(self, platform: MemoryPlatform) -> None:
         made = platform.admin().post(AWARDS, {}).data
         assert (made["user"], made["value"], made["name"]) == (None, None, None)
