@@ -139,12 +139,6 @@ class Competition:
         """Whether the freeze has passed."""
         return bool(self.freeze) and now.timestamp() >= (self.freeze or 0)
 
-    def next_boundary(self, now: datetime) -> datetime | None:
-        """The next of start, end and freeze after *now*: what is prepared for many may look different from then on."""
-        moment = now.timestamp()
-        ahead = [bound for bound in (self.start, self.end, self.freeze) if bound and bound >= moment]
-        return datetime.fromtimestamp(min(ahead), UTC) if ahead else None
-
     def sees_scores(self, *, logged_in: bool, is_admin: bool) -> bool:
         """Whether scores are shown as fields; ``hidden`` hides them from everybody, admins included."""
         return _sees(self.score_visibility, logged_in=logged_in, is_admin=is_admin)

@@ -113,6 +113,6 @@ def test_an_empty_address_breaks_both_rules() -> None:
 
 @given(st.text(max_size=400))
 def test_no_text_upsets_the_rules(text: str) -> None:
-    rules.looks_like_email(text)
-    rules.is_website(text)
-    rules.domain_listed(text, text)
+    assert rules.looks_like_email(text) in {True, False}
+    assert rules.is_website(text) in {True, False}
+    assert rules.domain_listed(text, text) in {True, False}

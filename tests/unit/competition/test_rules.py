@@ -80,18 +80,17 @@ def test_an_unknown_visibility_shows_nothing(visibility: str) -> None:
     assert not competition.sees_scores(logged_in=True, is_admin=True)
 
 
-def test_the_next_boundary_is_the_nearest_ahead() -> None:
-    competition = Competition({"start": str(EPOCH - 5), "freeze": str(EPOCH + 5), "end": str(EPOCH + 9)})
-    assert competition.next_boundary(T) == datetime.fromtimestamp(EPOCH + 5, UTC)
+def test_a_freeze_holds_from_its_instant_on() -> None:
+    competition = Competition({"freeze": str(EPOCH + 5)})
     assert competition.frozen_at == datetime.fromtimestamp(EPOCH + 5, UTC)
     assert not competition.frozen(T)
+    assert competition.frozen(T + timedelta(seconds=5))
 
 
 def test_numbers_beyond_all_measure_still_mean_something() -> None:
     milliseconds = str(EPOCH * 1000)
     competition = Competition({"freeze": milliseconds, "end": milliseconds, "max_attempts_timeout": milliseconds})
     assert competition.frozen_at == datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
-    assert competition.next_boundary(T) == competition.frozen_at
     assert (competition.running(T), competition.frozen(T)) == (True, False)
     assert T - timedelta(seconds=competition.integer("max_attempts_timeout", 300)) < T
     assert Competition({"max_attempts_timeout": "9" * 5000}).integer("max_attempts_timeout", 300) == 300
