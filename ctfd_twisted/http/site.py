@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any, Final, Protocol
 
 from klein import Klein
@@ -38,34 +39,30 @@ class PlatformSite:
 
     def __init__(self, pipeline: Pipeline, apis: Iterable[HasRoutes], fallback: Callable[[Call, str], Any]) -> None:
         """*fallback* answers GET of a path that no route has: the competition's own pages."""
-        self.app = Klein()
         self._pipeline = pipeline
         self._fallback = fallback
-        known = set()
-        for api in apis:
-            for route, handler in api.routes.of(api):
-                self._add(route, handler)
-                known.add((route.method, route.path))
-        self.known: frozenset[tuple[str, str]] = frozenset(known)
+        self._handlers: dict[tuple[str, str], tuple[Route, Handler]] = {
+            (route.method, route.path): (route, handler) for api in apis for route, handler in api.routes.of(api)
+        }
+        self.known: frozenset[tuple[str, str]] = frozenset(self._handlers)
         for path in ("/", OTHERS):
             for method in ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"):
-                if (method, path) not in known:
-                    self._add(Route(method, path, (ANYONE,), "others", last_resort=True), self._others)
-        unroutable: Any = self._unroutable  # Klein's types know no coroutines here
-        self.app.handle_errors(HTTPException)(unroutable)
+                last_resort = Route(method, path, (ANYONE,), "others", last_resort=True)
+                self._handlers.setdefault((method, path), (last_resort, self._others))
+        self.app = _application(tuple(self._handlers)).__get__(self, PlatformSite)
+
+    def answer(self, request: Request, key: tuple[str, str], parameters: dict[str, Any]) -> Any:
+        """What the route of that method and path makes of *request*."""
+        route, handler = self._handlers[key]
+        return self._pipeline.handle(request, route, handler, parameters)
+
+    def unroutable(self, request: Request) -> Any:
+        """Answer what not even the last resort takes: a method that nobody knows, a number beyond all bounds."""
+        return self._pipeline.handle(request, _NOWHERE, self._nothing, {})
 
     def resource(self) -> IResource:
         """The application as a twisted.web resource."""
         return _Readable(self.app.resource())
-
-    def _add(self, route: Route, handler: Handler) -> None:
-        pipeline = self._pipeline
-
-        def endpoint(request: Request, **parameters: Any) -> Any:
-            return pipeline.handle(request, route, handler, parameters)
-
-        endpoint.__name__ = f"{route.method} {route.path}"
-        self.app.route(route.path, methods=[route.method], strict_slashes=True)(endpoint)
 
     def _others(self, call: Call, path: str = "") -> Any:
         """What no route takes: a page of the competition's own, else 404 in the form that CTFd gives."""
@@ -82,10 +79,6 @@ class PlatformSite:
             raise NotFoundInApi if self._allowed(call.route_path) else NotFound
         raise NotFound
 
-    def _unroutable(self, request: Request, _: Failure) -> Any:
-        """Answer what not even the last resort takes: a method that nobody knows, a number beyond all bounds."""
-        return self._pipeline.handle(request, _NOWHERE, self._nothing, {})
-
     def _allowed(self, path: str) -> list[str]:
         """The methods of the routes, other than the last resort, that take *path*."""
         urls = self.app.url_map.bind("localhost")
@@ -98,6 +91,32 @@ class PlatformSite:
             if rule.rule != OTHERS and (method, rule.rule) in self.known:
                 found.add(method)
         return sorted(found | ({"HEAD", "OPTIONS"} if "GET" in found else {"OPTIONS"} if found else set()))
+
+
+@cache
+def _application(keys: tuple[tuple[str, str], ...]) -> Klein:
+    """The application that takes these methods and paths, to be bound to a site.
+
+    Werkzeug compiles every path, which takes longer than all else that a platform needs to be put together; sites
+    with the same routes share it.
+    """
+    app = Klein()
+
+    def add(method: str, path: str) -> None:
+        def endpoint(site: PlatformSite, request: Request, **parameters: Any) -> Any:
+            return site.answer(request, (method, path), parameters)
+
+        endpoint.__name__ = f"{method} {path}"
+        app.route(path, methods=[method], strict_slashes=True)(endpoint)
+
+    def unroutable(site: PlatformSite, request: Request, _: Failure) -> Any:
+        return site.unroutable(request)
+
+    for key in keys:
+        add(*key)
+    handler: Any = unroutable  # Klein's types know no coroutines here
+    app.handle_errors(HTTPException)(handler)
+    return app
 
 
 class _Readable(Resource):
