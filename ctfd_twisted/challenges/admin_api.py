@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from ctfd_twisted.challenges import parts, store
@@ -99,7 +99,7 @@ class ChallengesAdminApi:
         """Its topics."""
         return await self._part(call, challenge_id, parts.list_topics)
 
-    async def _part(self, call: Call, challenge_id: str, listed: Callable[..., list[dict[str, Any]]]) -> Answer:
+    async def _part(self, call: Call, challenge_id: str, listed: Callable[..., Sequence[Mapping[str, Any]]]) -> Answer:
         del call
         try:
             number = row_id(challenge_id)

@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, UnsetType
 from sqlalchemy import Connection, select
 
 from ctfd_twisted.challenges.part_store import PartFields, add_part, change_part, read_part, remove_part
-from ctfd_twisted.challenges.parts import flag_readout
+from ctfd_twisted.challenges.parts import FlagShown, flag_readout
 from ctfd_twisted.challenges.registry import flag_types
 from ctfd_twisted.challenges.tables import flags
 from ctfd_twisted.db.columns import matching
@@ -36,24 +36,24 @@ class FlagFilter(msgspec.Struct, frozen=True):
     field: Literal["type", "content", "data"] | UnsetType = UNSET
 
 
-def list_flags(conn: Connection, wanted: FlagFilter) -> list[dict[str, Any]]:
+def list_flags(conn: Connection, wanted: FlagFilter) -> list[FlagShown]:
     """All flags that *wanted* describes, by id."""
     return [flag_readout(row) for row in conn.execute(matching(select(flags), flags, wanted).order_by(flags.c.id))]
 
 
-def read_flag(conn: Connection, flag_id: int) -> dict[str, Any]:
+def read_flag(conn: Connection, flag_id: int) -> FlagShown:
     """One flag. Raises ``NotFound``."""
     return flag_readout(read_part(conn, flags, flag_id))
 
 
-def create_flag(conn: Connection, fields: FlagFields) -> dict[str, Any]:
+def create_flag(conn: Connection, fields: FlagFields) -> FlagShown:
     """Make a flag; raises ``Malformed`` for an unknown challenge and for content that its type can't have."""
     columns: dict[str, Any] = {**dict.fromkeys(("challenge_id", "type", "content", "data")), **fields.columns()}
     columns["content"] = _clean(columns["type"], columns["content"])
     return flag_readout(add_part(conn, flags, columns))
 
 
-def update_flag(conn: Connection, flag_id: int, fields: FlagFields) -> dict[str, Any]:
+def update_flag(conn: Connection, flag_id: int, fields: FlagFields) -> FlagShown:
     """Change what *fields* names, content as its stored type wants it; raises ``NotFound``, else as ``create_flag``."""
     stored = read_part(conn, flags, flag_id)
     columns = fields.columns()

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypedDict
 
 from sqlalchemy import Connection, Row, select
 
 from ctfd_twisted.challenges.tables import challenge_topics, files, flags, hints, tags, topics
 
 
-def list_flags(conn: Connection, challenge_id: int) -> list[dict[str, Any]]:
-    """``[{id, challenge_id, challenge, type, content, data}]``."""
+class FlagShown(TypedDict):
+    """A flag; ``challenge`` is another name of ``challenge_id``."""
+
+    id: int
+    challenge_id: int | None
+    challenge: int | None
+    type: str | None
+    content: str | None
+    data: str | None
+
+
+def list_flags(conn: Connection, challenge_id: int) -> list[FlagShown]:
+    """The flags of a challenge."""
     return [flag_readout(row) for row in conn.execute(_of(flags, challenge_id))]
 
 
@@ -41,9 +52,16 @@ def list_topics(conn: Connection, challenge_id: int) -> list[dict[str, Any]]:
     return [row._asdict() for row in conn.execute(links)]
 
 
-def flag_readout(row: Row[Any]) -> dict[str, Any]:
+def flag_readout(row: Row[Any]) -> FlagShown:
     """One flag as every endpoint shows it."""
-    return {**row._asdict(), "challenge": row.challenge_id}
+    return {
+        "id": row.id,
+        "challenge_id": row.challenge_id,
+        "challenge": row.challenge_id,
+        "type": row.type,
+        "content": row.content,
+        "data": row.data,
+    }
 
 
 def _of(table: Any, challenge_id: int) -> Any:

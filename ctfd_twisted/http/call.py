@@ -53,6 +53,7 @@ class Call:
         "is_json",
         "now",
         "player",
+        "reads",
         "request",
         "secure",
         "sid",
@@ -71,6 +72,8 @@ class Call:
         self.sid: str | None = None
         #: What this answer says about the session cookie: nothing, or a ``Set-Cookie`` value.
         self.cookie: bytes | None = None
+        #: The structs that the route says it reads of query and body; None where it says nothing.
+        self.reads: frozenset[type[msgspec.Struct]] | None = None
         self._nonce: str | None = None
         self._arguments: dict[str, str] | None = None
         self._form: dict[str, str] | None = None
@@ -188,6 +191,7 @@ class Call:
 
     def body(self, kind: type[S]) -> S:
         """The body as a *kind*; raises ``Malformed`` or ``Invalid``."""
+        self._expect(kind)
         return read_struct(self.body_object(), kind)
 
     @property
@@ -210,7 +214,12 @@ class Call:
 
     def query(self, kind: type[S]) -> S:
         """The query as a *kind*; raises ``Invalid`` with CTFd's messages."""
+        self._expect(kind)
         return read_query(self.arguments, kind)
+
+    def _expect(self, kind: type[msgspec.Struct]) -> None:
+        if self.reads is not None and kind not in self.reads:
+            raise TypeError(f"the route does not say that it reads {kind.__name__}, so its document would not tell")
 
     def form(self, name: str, default: str | None = None) -> str | None:
         """One field of a form body."""

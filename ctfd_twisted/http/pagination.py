@@ -2,7 +2,44 @@
 
 from __future__ import annotations
 
+from typing import TypedDict
+
 import msgspec
+
+
+class Pagination(TypedDict):
+    """Where a page lies in its list; ``next`` and ``prev`` are null at the ends."""
+
+    page: int
+    next: int | None
+    prev: int | None
+    pages: int
+    per_page: int
+    total: int
+
+
+class Paged(TypedDict):
+    """The ``meta`` of a list that is shown in pages."""
+
+    pagination: Pagination
+
+
+class Counted(TypedDict):
+    """The ``meta`` of a list that is counted."""
+
+    count: int
+
+
+class AskedPage(msgspec.Struct, frozen=True):
+    """The query of a list in pages of one size; what is no number from 1 on is the first."""
+
+    page: str | None = None
+
+
+class AskedPages(AskedPage, frozen=True):
+    """The query of a list in pages whose size, up to the list's own bound, may be chosen."""
+
+    per_page: str | None = None
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -16,7 +53,7 @@ class Page(msgspec.Struct, frozen=True):
         """How many rows come before it."""
         return (self.number - 1) * self.size
 
-    def meta(self, total: int) -> dict[str, object]:
+    def meta(self, total: int) -> Paged:
         """The ``meta`` of the answer for a list of *total* rows."""
         pages = -(-total // self.size)
         return {

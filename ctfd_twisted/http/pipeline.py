@@ -105,6 +105,7 @@ class Pipeline:
     async def handle(self, request: Request, route: Route, handler: Handler, parameters: dict[str, Any]) -> bytes:
         """Answer *request* by *handler*; the headers are set on the request, the body is returned."""
         call = self._call(request)
+        call.reads = route.reads
         try:
             answer = await self._answer(call, route, handler, parameters)
         except RedirectTo as away:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypedDict, TypeVar, Unpack
 
 import msgspec
+from msgspec import UNSET
 
 from ctfd_twisted.http.answers import Answer
+from ctfd_twisted.http.described import Body, Described
 from ctfd_twisted.http.gates import Gate
 
 #: A handler gets the call and the path's parameters by name.
@@ -26,8 +28,24 @@ class Limit(NamedTuple):
     by: str | None = None
 
 
+Structs = type[msgspec.Struct] | tuple[type[msgspec.Struct], ...]
+
+
+class Options(TypedDict, total=False):
+    """What a route can say about itself; each is told at the field of :class:`Route` that has its name."""
+
+    limit: tuple[int, int] | tuple[int, int, str]
+    always: bool
+    before_setup: bool
+    query: Structs
+    body: Any
+    data: Any
+    meta: Any
+    also: tuple[Described, ...]
+
+
 class Route(msgspec.Struct, frozen=True):
-    """One path with one method, and what the pipeline must know about it."""
+    """One path with one method, what the pipeline must know about it, and what the API's document tells of it."""
 
     method: str
     path: str
@@ -40,11 +58,28 @@ class Route(msgspec.Struct, frozen=True):
     before_setup: bool = False
     #: What no other route takes. It changes nothing, so that no nonce is asked for before it is said to be missing.
     last_resort: bool = False
+    #: The structs that ``Call.query`` reads here.
+    query: tuple[type[msgspec.Struct], ...] = ()
+    #: What the body holds; as an option also the struct alone that ``Call.body`` reads.
+    body: Body | None = None
+    #: The type of ``data`` in the envelope of success; None where there is none, UNSET where there is no envelope.
+    data: Any = UNSET
+    #: The type of ``meta`` beside ``data``.
+    meta: Any = UNSET
+    #: Answers beside those that the gates, the limit, query and body bring.
+    also: tuple[Described, ...] = ()
+    #: All that ``Call.query`` and ``Call.body`` may read here; None for what is not part of the API.
+    reads: frozenset[type[msgspec.Struct]] | None = None
 
     @property
     def is_api(self) -> bool:
         """Whether this is part of the REST API."""
         return self.path.startswith("/api/v1/")
+
+    @property
+    def is_described(self) -> bool:
+        """Whether it is said what this answers."""
+        return self.data is not UNSET or bool(self.also)
 
 
 class Routes:
@@ -53,34 +88,51 @@ class Routes:
     def __init__(self) -> None:
         self._routes: list[Route] = []
 
-    def get(self, path: str, *gates: Gate, **options: Any) -> Callable[[H], H]:
+    def get(self, path: str, *gates: Gate, **options: Unpack[Options]) -> Callable[[H], H]:
         """Route GET and HEAD of *path* here."""
         return self._add("GET", path, gates, options)
 
-    def post(self, path: str, *gates: Gate, **options: Any) -> Callable[[H], H]:
+    def post(self, path: str, *gates: Gate, **options: Unpack[Options]) -> Callable[[H], H]:
         """Route POST of *path* here."""
         return self._add("POST", path, gates, options)
 
-    def patch(self, path: str, *gates: Gate, **options: Any) -> Callable[[H], H]:
+    def patch(self, path: str, *gates: Gate, **options: Unpack[Options]) -> Callable[[H], H]:
         """Route PATCH of *path* here."""
         return self._add("PATCH", path, gates, options)
 
-    def put(self, path: str, *gates: Gate, **options: Any) -> Callable[[H], H]:
+    def put(self, path: str, *gates: Gate, **options: Unpack[Options]) -> Callable[[H], H]:
         """Route PUT of *path* here."""
         return self._add("PUT", path, gates, options)
 
-    def delete(self, path: str, *gates: Gate, **options: Any) -> Callable[[H], H]:
+    def delete(self, path: str, *gates: Gate, **options: Unpack[Options]) -> Callable[[H], H]:
         """Route DELETE of *path* here."""
         return self._add("DELETE", path, gates, options)
 
-    def _add(self, method: str, path: str, gates: tuple[Gate, ...], options: dict[str, Any]) -> Callable[[H], H]:
+    def _add(self, method: str, path: str, gates: tuple[Gate, ...], options: Options) -> Callable[[H], H]:
         if not gates:
             raise TypeError(f"{method} {path} names no gate; what is open to all says ANYONE")
-        limit = options.pop("limit", None)
+        limit, asked, sent = options.get("limit"), options.get("query", ()), options.get("body")
+        query = asked if isinstance(asked, tuple) else (asked,)
+        body = sent if isinstance(sent, Body) or sent is None else Body(sent)
+        reads = frozenset((*query, *(body.structs if body else ())))
 
         def add(handler: H) -> H:
-            counted = Limit(*limit) if limit else None
-            self._routes.append(Route(method, path, gates, handler.__name__, limit=counted, **options))
+            route = Route(
+                method,
+                path,
+                gates,
+                handler.__name__,
+                limit=None if limit is None else Limit(*limit),
+                always=options.get("always", False),
+                before_setup=options.get("before_setup", False),
+                query=query,
+                body=body,
+                data=options.get("data", UNSET),
+                meta=options.get("meta", UNSET),
+                also=options.get("also", ()),
+                reads=reads if "data" in options or "also" in options else None,
+            )
+            self._routes.append(route)
             return handler
 
         return add
