@@ -15,6 +15,7 @@ from werkzeug.exceptions import HTTPException
 
 from ctfd_twisted.errors import NotFound
 from ctfd_twisted.http.answers import Answer
+from ctfd_twisted.http.at_once import begun
 from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.errors import NotFoundInApi
 from ctfd_twisted.http.gates import ANYONE
@@ -23,6 +24,8 @@ from ctfd_twisted.http.pipeline import Pipeline
 from ctfd_twisted.http.routes import Handler, Route, Routes
 
 OTHERS: Final = "/<path:path>"
+#: Of so many paths at most it is remembered which route takes them.
+REMEMBERED: Final = 4096
 
 
 _NOWHERE: Final = Route("GET", OTHERS, (ANYONE,), "nowhere", last_resort=True)
@@ -50,11 +53,29 @@ class PlatformSite:
                 last_resort = Route(method, path, (ANYONE,), "others", last_resort=True)
                 self._handlers.setdefault((method, path), (last_resort, self._others))
         self.app = _application(tuple(self._handlers)).__get__(self, PlatformSite)
+        self._urls = self.app.url_map.bind("localhost")
+        self._remembered: dict[bytes, tuple[tuple[str, str], dict[str, Any]]] = {}
 
     def answer(self, request: Request, key: tuple[str, str], parameters: dict[str, Any]) -> Any:
-        """What the route of that method and path makes of *request*."""
+        """What the route of that method and path makes of *request*: bytes, or what is to be awaited."""
         route, handler = self._handlers[key]
-        return self._pipeline.handle(request, route, handler, parameters)
+        return begun(self._pipeline.handle(request, route, handler, parameters))
+
+    def answer_at_once(self, request: Request) -> Any:
+        """The same for a GET whose path is remembered; None where it is not, and Klein has to find the route."""
+        found = self._remembered.get(request.path)
+        return None if found is None else self.answer(request, *found)
+
+    def remember(self, request: Request, path: str) -> None:
+        """Remember the route of a GET, whose *path* is below the application root."""
+        try:
+            rule, parameters = self._urls.match(path, method="GET", return_rule=True)
+        except HTTPException:
+            return
+        if ("GET", rule.rule) in self.known:
+            if len(self._remembered) >= REMEMBERED:
+                self._remembered.clear()
+            self._remembered[request.path] = ("GET", rule.rule), dict(parameters)
 
     def unroutable(self, request: Request) -> Any:
         """Answer what not even the last resort takes: a method that nobody knows, a number beyond all bounds."""
@@ -62,7 +83,7 @@ class PlatformSite:
 
     def resource(self) -> IResource:
         """The application as a twisted.web resource."""
-        return _Readable(self.app.resource())
+        return _Front(self, self.app.resource())
 
     def _others(self, call: Call, path: str = "") -> Any:
         """What no route takes: a page of the competition's own, else 404 in the form that CTFd gives."""
@@ -81,11 +102,10 @@ class PlatformSite:
 
     def _allowed(self, path: str) -> list[str]:
         """The methods of the routes, other than the last resort, that take *path*."""
-        urls = self.app.url_map.bind("localhost")
         found = set()
         for method in ("GET", "POST", "PUT", "PATCH", "DELETE"):
             try:
-                rule, _ = urls.match(path, method=method, return_rule=True)
+                rule, _ = self._urls.match(path, method=method, return_rule=True)
             except HTTPException:
                 continue
             if rule.rule != OTHERS and (method, rule.rule) in self.known:
@@ -104,7 +124,8 @@ def _application(keys: tuple[tuple[str, str], ...]) -> Klein:
 
     def add(method: str, path: str) -> None:
         def endpoint(site: PlatformSite, request: Request, **parameters: Any) -> Any:
-            return site.answer(request, (method, path), parameters)
+            left = getattr(request, "begun", None)
+            return site.answer(request, (method, path), parameters) if left is None else left
 
         endpoint.__name__ = f"{method} {path}"
         app.route(path, methods=[method], strict_slashes=True)(endpoint)
@@ -119,31 +140,45 @@ def _application(keys: tuple[tuple[str, str], ...]) -> Klein:
     return app
 
 
-class _Readable(Resource):
-    """Keeps from the application what it could make no sense of, and would log as its own failure."""
+class _Front(Resource):
+    """Answers at once what needs no Klein, and keeps from it what it could make no sense of.
+
+    What Klein does for a request that waits for nothing takes longer than the answer: it finds the route anew, and
+    makes Deferreds. A GET whose path was asked for before skips both, until it has to wait for something.
+    """
 
     isLeaf = True
 
-    def __init__(self, application: IResource) -> None:
+    def __init__(self, site: PlatformSite, application: IResource) -> None:
         super().__init__()
+        self._site = site
         self._application = application
 
     def render(self, request: Request) -> Any:
         """400 for a request whose path is not UTF-8, or whose host is none or two, else the application's answer."""
         hosts = request.requestHeaders.getRawHeaders(b"host", [])
-        if len(hosts) > 1 or not all(map(is_host, hosts)) or not _is_text(b"/".join(request.postpath or ())):
-            request.setResponseCode(400)
-            request.setHeader(b"content-type", b"text/plain; charset=utf-8")
-            return b"Bad Request\n"
+        if len(hosts) > 1 or not all(map(is_host, hosts)):
+            return _bad(request)
+        if request.method == b"GET":
+            answer = self._site.answer_at_once(request)
+            if isinstance(answer, bytes):
+                return answer
+            if answer is not None:
+                request.begun = answer  # type: ignore[attr-defined]
+                return self._application.render(request)
+        try:
+            path = b"/".join(request.postpath or ()).decode("utf-8")
+        except UnicodeDecodeError:
+            return _bad(request)
+        if request.method == b"GET":
+            self._site.remember(request, f"/{path}")
         return self._application.render(request)
 
 
-def _is_text(raw: bytes) -> bool:
-    try:
-        raw.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
+def _bad(request: Request) -> bytes:
+    request.setResponseCode(400)
+    request.setHeader(b"content-type", b"text/plain; charset=utf-8")
+    return b"Bad Request\n"
 
 
 class _Outside(Resource):
