@@ -44,7 +44,7 @@ def test_a_path_that_waits_is_answered_as_well(platform: MemoryPlatform) -> None
         assert player.get("/api/v1/users/me").status == 200
 
 
-@pytest.mark.parametrize("path", ["/api/v1/challenges/", "//api/v1/challenges", "/api//v1/challenges"])
+@pytest.mark.parametrize("path", ["/api/v1/challenges/", "/api//v1/challenges"])
 def test_a_path_that_is_almost_one_is_none(platform: MemoryPlatform, path: str) -> None:
     for _ in range(2):
         assert platform.player("ada").get(path).status in {308, 404}
