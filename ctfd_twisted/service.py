@@ -137,7 +137,7 @@ def make_platform(
     apis = [
         *accounts,
         *challenges,
-        *scoring_handlers(db),
+        *scoring_handlers(db, now),
         *hill_handlers(db, reader, agents),
         *files.handlers(reader, keys.read_signed, clock),
         *content_handlers(db),

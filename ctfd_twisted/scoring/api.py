@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from ctfd_twisted.challenges.ids import row_id
@@ -14,6 +16,7 @@ from ctfd_twisted.http.gates import ACCOUNTS_VISIBLE, ADMIN, SCORES_VISIBLE
 from ctfd_twisted.http.routes import Routes
 from ctfd_twisted.http.site import HasRoutes
 from ctfd_twisted.scoring import awards_store
+from ctfd_twisted.scoring.ctftime_api import CtftimeApi
 from ctfd_twisted.scoring.scoreboard import TOPICS, Top, read_scoreboard, read_top, top_answer
 from ctfd_twisted.scoring.statistics_api import StatisticsApi
 from ctfd_twisted.scoring.submissions_api import SubmissionsApi
@@ -21,9 +24,9 @@ from ctfd_twisted.scoring.submissions_api import SubmissionsApi
 _NOBODY = Answer(top_answer((), 1))
 
 
-def scoring_handlers(db: Database) -> list[HasRoutes]:
+def scoring_handlers(db: Database, now: Callable[[], datetime]) -> list[HasRoutes]:
     """Every class of routes about the board, awards, submissions and statistics."""
-    return [ScoreboardApi(db), AwardsApi(db), SubmissionsApi(db), StatisticsApi(db)]
+    return [ScoreboardApi(db), CtftimeApi(db, now), AwardsApi(db), SubmissionsApi(db), StatisticsApi(db)]
 
 
 class ScoreboardApi:
