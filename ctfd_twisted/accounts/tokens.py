@@ -25,8 +25,8 @@ from ctfd_twisted.errors import NotFound
 #: How long a token lives where nobody says otherwise.
 LASTS: Final = timedelta(days=30)
 
-# How the hash of a value stands in ``tokens.value``. CTFd's own values begin with ``ctfd_``, so the two never meet.
-_HASHED: Final = "sha256$"
+#: How the hash of a value stands in ``tokens.value``. CTFd's own values begin with ``ctfd_``, so the two never meet.
+HASHED: Final = "sha256$"
 
 _OWNERS: Final = (
     players(tokens.c.id.label("token_id"), tokens.c.expiration, tokens.c.value)
@@ -99,7 +99,7 @@ def create_token(
                     "created": now,
                     "expiration": ends,
                     "description": description,
-                    "value": _HASHED + digest_of(value),
+                    "value": HASHED + digest_of(value),
                 },
             )
     except IntegrityError:
@@ -113,9 +113,9 @@ def find_by_value(conn: Connection, value: str, keys: Keys | None = None) -> Tok
 
     The player's ``session_hash`` is filled where *keys* are given.
     """
-    hashed = _HASHED + digest_of(value)
+    hashed = HASHED + digest_of(value)
     # A value that looks like a stored hash was read out of the database, and is no token.
-    clear = hashed if value.startswith(_HASHED) else value
+    clear = hashed if value.startswith(HASHED) else value
     found = conn.execute(_BY_VALUE, {"hashed": hashed, "clear": clear}).all()
     return next((_owner(row, keys) for row in found if row.value == hashed or len(found) == 1), None)
 
@@ -128,7 +128,7 @@ def find_by_id(conn: Connection, token_id: int, keys: Keys | None = None) -> Tok
 
 def keep_hash_only(conn: Connection, value: str) -> None:
     """Replace the *value* of a token that CTFd stored in clear by its hash, at its first use."""
-    hashed = _HASHED + digest_of(value)
+    hashed = HASHED + digest_of(value)
     if conn.execute(update(tokens).where(tokens.c.value == value).values(value=hashed)).rowcount:
         touch(conn, "tokens")
 
@@ -172,8 +172,8 @@ def delete_token(conn: Connection, token_id: int, *, owner: int | None) -> None:
 
 def _owner(row: Row[Any], keys: Keys | None) -> TokenOwner:
     value = row.value or ""
-    clear = not value.startswith(_HASHED)
-    digest = digest_of(value) if clear else value.removeprefix(_HASHED)
+    clear = not value.startswith(HASHED)
+    digest = digest_of(value) if clear else value.removeprefix(HASHED)
     return TokenOwner(row.token_id, player_of(row, keys), row.expiration, digest, clear)
 
 
