@@ -59,6 +59,7 @@ from ctfd_twisted.ops.node import Node, Parts
 from ctfd_twisted.scoring.api import scoring_handlers
 from ctfd_twisted.settings import Settings
 from ctfd_twisted.settings.options import Options
+from ctfd_twisted.web.api_docs import ApiDocs
 from ctfd_twisted.web.assets_store import load_assets
 from ctfd_twisted.web.challenge_pages import view_renderer
 from ctfd_twisted.web.handlers import page_handlers
@@ -149,7 +150,9 @@ def make_platform(
     ]
     custom_pages, page_routes = page_handlers(db, pages, assets, public_pages, apis)
     shares = SharePages(db, pages, reader, keys.plain_mac)
-    site = PlatformSite(pipeline, [*apis, *page_routes, shares], custom_pages.fallback)
+    told = [*apis, *page_routes, shares]
+    docs = ApiDocs(told, malformed_status=settings.malformed_payload_status, root=settings.application_root)
+    site = PlatformSite(pipeline, [*told, docs], custom_pages.fallback)
     node, prefix = db.engines.node, settings.webhook_header_prefix
     by_role: dict[str, Callable[[], IService]] = {
         "koth": lambda: hill_poller(clock, db, agents, node=node, prefix=prefix),

@@ -31,10 +31,11 @@ _KINDS: Final[Mapping[type, str]] = {
     list: "Not a valid list.",
     dict: "Not a valid object.",
 }
-_TRUE: Final = frozenset({"t", "T", "true", "True", "TRUE", "1"})
-_FALSE: Final = frozenset({"f", "F", "false", "False", "FALSE", "0"})
-_QUERY_TRUE: Final = frozenset({"1", "true", "t", "yes", "y", "on"})
-_QUERY_FALSE: Final = frozenset({"0", "false", "f", "no", "n", "off"})
+#: What a boolean may be written as, in bodies and in queries (where letters of either size count).
+TRUE_FORMS: Final = frozenset({"t", "T", "true", "True", "TRUE", "1"})
+FALSE_FORMS: Final = frozenset({"f", "F", "false", "False", "FALSE", "0"})
+QUERY_TRUE: Final = frozenset({"1", "true", "t", "yes", "y", "on"})
+QUERY_FALSE: Final = frozenset({"0", "false", "f", "no", "n", "off"})
 
 #: What an INTEGER column of PostgreSQL holds: no id and no number of CTFd's lies outside.
 INTEGERS: Final = range(-(2**31), 2**31)
@@ -119,7 +120,7 @@ def _field_value(value: object, field: FieldInfo) -> object:
 def _coerced(value: object, kinds: frozenset[Any]) -> object:
     if bool in kinds and not isinstance(value, bool):
         text = str(value) if isinstance(value, int | str) else ""
-        return True if text in _TRUE else False if text in _FALSE else value
+        return True if text in TRUE_FORMS else False if text in FALSE_FORMS else value
     if int in kinds and not isinstance(value, bool):
         if isinstance(value, float) and value == value and abs(value) != float("inf"):  # noqa: PLR0124 - NaN is not itself
             return int(value)
@@ -183,9 +184,9 @@ def _query_value(text: str, annotation: Any) -> object:
         raise ValueError(f"value is not a valid enumeration member; permitted: {permitted}")
     kinds = _kinds_of(annotation)
     if bool in kinds:
-        if text.lower() in _QUERY_TRUE:
+        if text.lower() in QUERY_TRUE:
             return True
-        if text.lower() in _QUERY_FALSE:
+        if text.lower() in QUERY_FALSE:
             return False
         raise ValueError("value could not be parsed to a boolean")
     if int in kinds:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 import msgspec
 
@@ -40,7 +40,7 @@ class Described(msgspec.Struct, frozen=True):
 class Errors(TypedDict):
     """What is wrong, by field; the key ``""`` is the general slot."""
 
-    success: bool
+    success: Literal[False]
     errors: dict[str, str | list[str]]
 
 

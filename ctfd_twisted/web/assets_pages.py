@@ -43,10 +43,15 @@ class AssetPages:
         asset = self._assets.get(path)
         if asset is None:
             raise NotFound
-        headers = (_CACHED, (b"ETag", asset.etag), (b"Vary", b"Accept-Encoding"))
-        if asset.etag in (call.request.getHeader(b"if-none-match") or b""):
-            return Answer(b"", 304, asset.content_type, headers)
-        return _encoded(call, asset, headers)
+        return asset_answer(call, asset, _CACHED)
+
+
+def asset_answer(call: Call, asset: Asset, kept: tuple[bytes, bytes]) -> Answer:
+    """*asset*, compressed for those who take that, or 304 for who has it; *kept* says how long it may be kept."""
+    headers = (kept, (b"ETag", asset.etag), (b"Vary", b"Accept-Encoding"))
+    if asset.etag in (call.request.getHeader(b"if-none-match") or b""):
+        return Answer(b"", 304, asset.content_type, headers)
+    return _encoded(call, asset, headers)
 
 
 def _encoded(call: Call, asset: Asset, headers: tuple[tuple[bytes, bytes], ...]) -> Answer:

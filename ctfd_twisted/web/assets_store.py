@@ -11,6 +11,8 @@ from typing import Final
 
 import msgspec
 
+from ctfd_twisted.http.answers import JSON
+
 STATIC: Final = Path(__file__).parent / "static"
 
 #: What all files together may take in memory, in bytes.
@@ -70,14 +72,15 @@ def load_assets(folder: Path = STATIC) -> Assets:
         total += len(body)
         if total > LARGEST:
             raise ValueError(f"the files below {folder} take more than {LARGEST} bytes")
-        files[name] = _asset(name, body)
+        files[name] = make_asset(name, body)
     sheets = [_NORMALISER, *(name for name in files if name.startswith("css/"))]
     # It stands beside vendor/, so that url("vendor/…") in it names the fonts.
-    files[STYLES] = _asset(STYLES, b"\n".join(files[name].body for name in sheets if name in files))
+    files[STYLES] = make_asset(STYLES, b"\n".join(files[name].body for name in sheets if name in files))
     return Assets(files)
 
 
-def _asset(name: str, body: bytes) -> Asset:
+def make_asset(name: str, body: bytes) -> Asset:
+    """*body* as the file *name*, whose ending says of what type it is."""
     suffix = Path(name).suffix
     kind = _TYPES.get(suffix) or mimetypes.guess_type(name, strict=False)[0] or "application/octet-stream"
     text = kind.startswith(_TEXT)
@@ -85,4 +88,5 @@ def _asset(name: str, body: bytes) -> Asset:
     if zipped is not None and len(zipped) >= len(body):
         zipped = None
     etag = f'"{hashlib.sha256(body).hexdigest()[:16]}"'.encode()
-    return Asset(body, zipped, f"{kind}; charset=utf-8" if text else kind, etag)
+    # JSON is UTF-8 by itself, and says so to nobody.
+    return Asset(body, zipped, f"{kind}; charset=utf-8" if text and kind != JSON else kind, etag)
