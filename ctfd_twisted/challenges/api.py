@@ -210,8 +210,13 @@ def _own_of(view: View, entry: Entry) -> tuple[object, ...]:
 
 
 def _good_until(call: Call, view: View, entry: Entry) -> datetime:
-    """When a detail looks different though nothing was written: its links go stale, attempts are forgotten."""
+    """When a detail looks different though nothing was written.
+
+    Its links go stale, attempts are forgotten, the challenge ends.
+    """
     instants = [call.now + _FRESH]
+    if entry.columns["ends_at"] is not None:
+        instants.append(entry.columns["ends_at"])
     if view.own.window is not None:
         window = timedelta(seconds=view.own.window)
         instants += [instant + window for instant in view.own.instants.get(entry.id, ())]

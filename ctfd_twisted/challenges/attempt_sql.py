@@ -10,7 +10,7 @@ from typing import Any, Final
 from sqlalchemy import Select, bindparam, delete, func, insert, literal, or_, select, text
 
 from ctfd_twisted.accounts.tables import audience_members, teams, users
-from ctfd_twisted.challenges.tables import challenges, flags, module_audience_access
+from ctfd_twisted.challenges.tables import challenge_ends, challenges, flags, module_audience_access
 from ctfd_twisted.scoring.accounts import account_kind
 from ctfd_twisted.scoring.rules import LONG_AGO
 from ctfd_twisted.scoring.tables import solves, submissions
@@ -67,11 +67,13 @@ _CHALLENGE: Final = (
         challenges.c.scheduled_at,
         challenges.c.module_id,
         challenges.c.requirements,
+        challenge_ends.c.ends_at,
         flags.c.id.label("flag_id"),
         flags.c.type.label("flag_type"),
         flags.c.content.label("flag_content"),
         flags.c.data.label("flag_data"),
     )
+    .outerjoin(challenge_ends, challenge_ends.c.challenge_id == challenges.c.id)
     .outerjoin(flags, flags.c.challenge_id == challenges.c.id)
     .where(challenges.c.id == bindparam("challenge"))
     .order_by(flags.c.id)

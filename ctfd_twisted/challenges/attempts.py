@@ -31,18 +31,19 @@ from ctfd_twisted.challenges.limits import (
 )
 from ctfd_twisted.challenges.recording import NewAttempt, store, store_solve
 from ctfd_twisted.challenges.registry import challenge_types
-from ctfd_twisted.challenges.rules import Reach
+from ctfd_twisted.challenges.rules import Reach, has_ended
 from ctfd_twisted.competition.rules import Competition
 from ctfd_twisted.errors import Forbidden, Impossible, NotFound
 from ctfd_twisted.interfaces import IChallengeType
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What the player is told, and with which HTTP status."""
+    """What the player is told, and with which HTTP status; ``retry_after`` are the seconds that a refusal lasts."""
 
     status: str
     message: str
     http_status: int = 200
+    retry_after: int | None = None
 
 
 #: What an attempt meets when the challenge is not open to the account. Administrators are treated alike.
@@ -70,9 +71,7 @@ def attempt(conn: Connection, now: datetime, new: NewAttempt) -> Outcome:
         return Outcome("paused", f"{competition.name} is paused", 403)
     account = locked_account(conn, competition, new.user_id)
     challenge, flags = _challenge(conn, new.challenge_id, stays=True)
-    reached = reach_of(conn, now, account, challenge)
-    if reached is not Reach.OPEN:
-        raise _CLOSED[reached]
+    _demand_open(conn, now, account, challenge)
 
     limits = _limits(competition)
     max_attempts = challenge.max_attempts or 0
@@ -124,6 +123,14 @@ def _demand_viewing(competition: Competition, now: datetime) -> None:
         raise Forbidden(f"{competition.name} has not started yet")
     if not competition.view_after:
         raise Forbidden(f"{competition.name} has ended")
+
+
+def _demand_open(conn: Connection, now: datetime, account: Account, challenge: Any) -> None:
+    reached = reach_of(conn, now, account, challenge)
+    if reached is not Reach.OPEN:
+        raise _CLOSED[reached]
+    if has_ended(challenge.ends_at, now):
+        raise Forbidden(f"{challenge.name} has ended")
 
 
 def _limits(competition: Competition) -> Limits:
@@ -190,4 +197,4 @@ def _refuse(
 ) -> Outcome:
     if stored:
         store(conn, now, account, new, answer, "ratelimited")
-    return Outcome("ratelimited", refused.message, refused.http_status)
+    return Outcome("ratelimited", refused.message, refused.http_status, refused.retry_after)

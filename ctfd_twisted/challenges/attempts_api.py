@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from msgspec.structs import replace
+
 from ctfd_twisted.challenges.attempts import Outcome, attempt, preview
 from ctfd_twisted.challenges.ids import sent_id
 from ctfd_twisted.challenges.recording import NewAttempt
@@ -58,4 +60,7 @@ def _asked(value: object) -> int:
 
 def _told(outcome: Outcome) -> Answer:
     data = {"status": outcome.status, "message": outcome.message}
-    return json_answer({"success": True, "data": data}, outcome.http_status)
+    answer = json_answer({"success": True, "data": data}, outcome.http_status)
+    if outcome.retry_after is None:
+        return answer
+    return replace(answer, headers=((b"Retry-After", b"%d" % outcome.retry_after),))

@@ -46,6 +46,7 @@ class ChallengeFields(msgspec.Struct, frozen=True):
     decay: Number = UNSET
     module_id: Number = UNSET
     scheduled_at: Any = UNSET
+    ends_at: Any = UNSET
     requirements: Any = UNSET
 
 
@@ -54,7 +55,7 @@ _OF_THE_KIND: Final = frozenset({"function", "initial", "minimum", "decay"})
 
 
 def read_fields(fields: Mapping[str, object]) -> dict[str, Any]:
-    """The columns of ``challenges`` that *fields* names, checked; keys that are no field are ignored.
+    """The columns of ``challenges``, and ``ends_at``, that *fields* names, checked; other keys are ignored.
 
     Raises ``Invalid`` that names every wrong one of them.
     """
@@ -86,7 +87,7 @@ def _checked(name: str, value: Any) -> Any:
             raise ValueError("Challenge could not be saved. Challenge description too long")
         case "position" if not 0 <= value <= HIGHEST_POSITION:
             raise ValueError("Challenge could not be saved. Challenge position is invalid")
-        case "scheduled_at":
+        case "scheduled_at" | "ends_at":
             return read_instant(value)
         case "requirements":
             return _requirements(value)

@@ -19,6 +19,7 @@ from ctfd_twisted.accounts.tables import audience_members
 from ctfd_twisted.challenges.registry import challenge_types
 from ctfd_twisted.challenges.rules import Gate, gate_of, order_key
 from ctfd_twisted.challenges.tables import (
+    challenge_ends,
     challenges,
     files,
     frozen_ratings,
@@ -77,7 +78,10 @@ class Numbers(msgspec.Struct, frozen=True):
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """One challenge. ``columns`` are those of its row, ``settings`` what its kind reads out for administrators."""
+    """One challenge.
+
+    ``columns`` are those of its row and ``ends_at``, ``settings`` what its kind reads out for administrators.
+    """
 
     id: int
     type: str
@@ -120,7 +124,9 @@ class Catalogue(msgspec.Struct, frozen=True):
 def read_catalogue(conn: Connection) -> Catalogue:
     """The catalogue as it is in this transaction."""
     competition = read_competition(conn)
-    rows = conn.execute(select(challenges)).all()
+    ends = challenge_ends.c
+    everything = select(challenges, ends.ends_at).outerjoin(challenge_ends, ends.challenge_id == challenges.c.id)
+    rows = conn.execute(everything).all()
     settings = _settings(conn, rows)
     live, public = _numbers(conn, competition, rows)
     tags_of = _grouped(conn.execute(select(tags.c.challenge_id, tags.c.value).order_by(tags.c.id)))

@@ -62,7 +62,7 @@ class HintsApi:
         hint, needed = await self._db.read(store.ask_for_hint, row_id(hint_id))
         view = self._reader.ready(call) or await self._reader.get(call)
         if not call.is_admin:
-            view.accessible(hint.challenge_id or 0)
+            view.demand_readable(hint.challenge_id)
         if call.player is None:
             return _for_visitors(hint, call.competition)
         preview = call.is_admin and bool(call.argument("preview"))

@@ -43,11 +43,15 @@ class Wrong(msgspec.Struct, frozen=True):
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """An answer that is not even compared; ``stored`` says whether it leaves a row while the event runs."""
+    """An answer that is not even compared; ``stored`` says whether it leaves a row while the event runs.
+
+    ``retry_after`` is the seconds until the next answer is compared, ``None`` where none will be.
+    """
 
     http_status: int
     message: str
     stored: bool
+    retry_after: int | None = None
 
 
 def refusal(limits: Limits, now: datetime, max_attempts: int, here: Wrong, everywhere: Wrong) -> Refusal | None:
@@ -58,11 +62,13 @@ def refusal(limits: Limits, now: datetime, max_attempts: int, here: Wrong, every
     """
     if 0 < max_attempts <= here.count:
         if limits.behavior == "timeout":
-            return Refusal(429, f"Not accepted. Try again in {_left(limits.timeout, now, here)} seconds", stored=True)
+            wait = _left(limits.timeout, now, here)
+            return Refusal(429, f"Not accepted. Try again in {wait} seconds", stored=True, retry_after=wait)
         return Refusal(403, "Not accepted. You have 0 tries remaining", stored=False)
     if everywhere.count >= limits.per_minute:
         wait = _left(WINDOW, now, everywhere)
-        return Refusal(429, f"You're submitting flags too fast. Try again in {wait} seconds.", stored=True)
+        message = f"You're submitting flags too fast. Try again in {wait} seconds."
+        return Refusal(429, message, stored=True, retry_after=wait)
     return None
 
 

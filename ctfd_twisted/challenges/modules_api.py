@@ -64,7 +64,8 @@ class ModulesApi:
     @routes.post(_CHALLENGES, ADMIN)
     async def move_challenge(self, call: Call, module_id: int) -> Answer:
         """Put a challenge into it, out of the module that it was in."""
-        return ok(await self._db.run(store.move_challenge, module_id, sent_id(_needed(call, "challenge_id"))))
+        sent = await self._needed(call, module_id, "challenge_id")
+        return ok(await self._db.run(store.move_challenge, module_id, sent_id(sent)))
 
     @routes.get(_AUDIENCES, ADMIN)
     async def list_audiences(self, call: Call, module_id: int) -> Answer:
@@ -75,7 +76,7 @@ class ModulesApi:
     @routes.post(_AUDIENCES, ADMIN)
     async def open_to(self, call: Call, module_id: int) -> Answer:
         """Open it to an audience."""
-        sent = _needed(call, "audience_id")
+        sent = await self._needed(call, module_id, "audience_id")
         try:
             audience_id = sent_id(sent)
         except NotFound:
@@ -89,9 +90,10 @@ class ModulesApi:
         await self._db.run(store.close_to, module_id, audience_id)
         return done()
 
-
-def _needed(call: Call, name: str) -> object:
-    value = call.body_object().get(name)
-    if value is None:
-        raise Invalid({name: [f"{name} is required"]})
-    return value
+    async def _needed(self, call: Call, module_id: int, name: str) -> object:
+        """What the body says about *name*; raises ``NotFound`` where there is no such module to say it about."""
+        value = call.body_object().get(name)
+        if value is None:
+            await self._db.read(store.read_module, module_id)
+            raise Invalid({name: [f"{name} is required"]})
+        return value

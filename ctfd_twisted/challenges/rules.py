@@ -66,8 +66,16 @@ class Reach(Enum):
 
     @property
     def accessible(self) -> bool:
-        """Whether hints, the solution and the solvers may be asked for at all; files follow the detail."""
+        """Whether the solvers, and whether there is a solution, may be asked for at all; files follow the detail."""
         return self not in {Reach.HIDDEN, Reach.CLOSED}
+
+    @property
+    def readable(self) -> bool:
+        """Whether what hangs on the challenge may be read: a hint's text, a solution's.
+
+        A locked one keeps its hints open, as in CTFd; one whose prerequisites are missing does not.
+        """
+        return self in _READABLE
 
     @property
     def named(self) -> bool:
@@ -75,6 +83,7 @@ class Reach(Enum):
         return self in _NAMED
 
 
+_READABLE: Final = frozenset({Reach.OPEN, Reach.LOCKED})
 _NAMED: Final = frozenset({Reach.OPEN, Reach.PREVIEW})
 _LISTED: Final = frozenset({Reach.OPEN, Reach.PREVIEW, Reach.PLACEHOLDER})
 
@@ -101,6 +110,11 @@ def reach(gate: Gate, now: datetime, viewer: Viewer, existing: Container[int]) -
     if all(needed in viewer.solved for needed in gate.prerequisites if needed in existing):
         return Reach.OPEN
     return _UNMET[gate.anonymize]
+
+
+def has_ended(ends_at: datetime | None, now: datetime) -> bool:
+    """Whether a challenge takes no answers any more. Who sees it is not changed by its end."""
+    return ends_at is not None and now >= ends_at
 
 
 def gate_of(row: Any) -> Gate:

@@ -71,7 +71,7 @@ class SolutionsApi:
         if call.is_admin:
             return ok(_unlocked(solution, call.competition))
         view = self._reader.ready(call) or await self._reader.get(call)
-        entry = view.accessible(solution.challenge_id or 0)
+        entry = view.demand_readable(solution.challenge_id)
         asked = catalogue.Solution(solution.id, solution.state)
         if visible_solution(asked, solved=entry.id in view.own.solved) is None:
             raise NotFound

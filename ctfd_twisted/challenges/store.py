@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, delete, select, text, update
+from sqlalchemy import Connection, Row, bindparam, delete, insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from ctfd_twisted.challenges.bodies import read_fields
 from ctfd_twisted.challenges.registry import challenge_types
-from ctfd_twisted.challenges.tables import challenges, dynamic_challenge, files, ratings, solutions
+from ctfd_twisted.challenges.tables import challenge_ends, challenges, dynamic_challenge, files, ratings, solutions
 from ctfd_twisted.db.notices import touch
-from ctfd_twisted.errors import Malformed, NotFound
+from ctfd_twisted.errors import Invalid, Malformed, NotFound
 from ctfd_twisted.http.dates import naive
 from ctfd_twisted.interfaces import IChallengeType
 from ctfd_twisted.scoring.tables import submissions, unlocks
@@ -40,7 +40,10 @@ def create_challenge(conn: Connection, now: datetime, fields: Mapping[str, Any])
     columns = {**_NEW, **read_fields(fields)}
     columns["type"] = columns["type"] or _NEW["type"]
     kind = _kind(columns["type"])
+    _demand_time(columns)
+    ends_at = columns.pop("ends_at", None)
     challenge_id = _insert(conn, columns)
+    _set_end(conn, challenge_id, ends_at)
     kind.create(conn, now, challenge_id, fields)
     recompute_values(conn, (challenge_id,))
     return read_challenge(conn, challenge_id)
@@ -56,6 +59,10 @@ def update_challenge(conn: Connection, now: datetime, challenge_id: int, fields:
     columns.pop("id", None)
     name = columns.get("type", row.type) or _NEW["type"]
     kind = _kind(name)
+    if not columns.keys().isdisjoint(("scheduled_at", "ends_at")):
+        _demand_time({**row._asdict(), **columns})
+    if "ends_at" in columns:
+        _set_end(conn, challenge_id, columns.pop("ends_at"))
     if columns:
         columns.setdefault("type", name)
         with _references_exist(conn):
@@ -112,6 +119,7 @@ def readout(row: Mapping[str, Any], kind: IChallengeType, settings: Mapping[str,
         **dict.fromkeys(("initial", "decay", "minimum")),
         "function": kind.default_function,
         "scheduled_at": naive(row["scheduled_at"]),
+        "ends_at": naive(row["ends_at"]),
         "type": kind.id,
         "type_data": {
             "id": kind.id,
@@ -135,12 +143,31 @@ def read_requirements(conn: Connection, challenge_id: int) -> dict[str, Any] | N
     return requirements
 
 
+_READ: Final = (
+    select(challenges, challenge_ends.c.ends_at)
+    .outerjoin(challenge_ends, challenge_ends.c.challenge_id == challenges.c.id)
+    .where(challenges.c.id == bindparam("challenge"))
+)
+_ROW: Final = {False: _READ, True: _READ.with_for_update(of=challenges)}
+
+
 def _row(conn: Connection, challenge_id: int, *, lock: bool = False) -> Row[Any]:
-    statement = select(challenges).where(challenges.c.id == challenge_id)
-    row = conn.execute(statement.with_for_update() if lock else statement).first()
+    row = conn.execute(_ROW[lock], {"challenge": challenge_id}).first()
     if row is None:
         raise NotFound
     return row
+
+
+def _demand_time(columns: Mapping[str, Any]) -> None:
+    opens, ends = columns.get("scheduled_at"), columns.get("ends_at")
+    if opens is not None and ends is not None and ends <= opens:
+        raise Invalid(ends_at=["The end must come after the release"])
+
+
+def _set_end(conn: Connection, challenge_id: int, ends_at: datetime | None) -> None:
+    conn.execute(delete(challenge_ends).where(challenge_ends.c.challenge_id == challenge_id))
+    if ends_at is not None:
+        conn.execute(insert(challenge_ends).values(challenge_id=challenge_id, ends_at=ends_at))
 
 
 def _kind(name: str | None) -> IChallengeType:

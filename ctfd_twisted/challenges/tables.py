@@ -60,6 +60,14 @@ dynamic_challenge = Table(
     Column("dynamic_function", String(32)),
 )
 
+# From when on a challenge takes no answers; one without a row takes them as long as the competition runs.
+challenge_ends = Table(
+    "ctfp_challenge_ends",
+    metadata,
+    Column("challenge_id", ForeignKey("challenges.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    Column("ends_at", UTCDateTime, nullable=False),
+)
+
 flags = Table(
     "flags",
     metadata,

@@ -51,7 +51,7 @@ def unlock_hint(conn: Connection, now: datetime, new: NewUnlock) -> dict[str, An
     competition = read_competition(conn)
     account = locked_account(conn, competition, new.user_id)
     hint, needed = ask_for_hint(conn, new.target)
-    challenge = _accessible(conn, now, account, new, hint.challenge_id)
+    challenge = _readable(conn, now, account, new, hint.challenge_id)
     unlocked = _unlocked(conn, account, "hints")
     if not needed <= unlocked:
         raise Refused(OTHERS_FIRST)
@@ -81,7 +81,7 @@ def unlock_solution(conn: Connection, now: datetime, new: NewUnlock) -> dict[str
     row = conn.execute(select(solutions).where(solutions.c.id == new.target)).first()
     if row is None:
         raise NotFound
-    _accessible(conn, now, account, new, row.challenge_id)
+    _readable(conn, now, account, new, row.challenge_id)
     solved = row.challenge_id in solved_by(conn, account)
     if not new.is_admin and visible_solution(Solution(row.id, row.state), solved=solved) is None:
         raise NotFound
@@ -97,12 +97,10 @@ def _record(conn: Connection, now: datetime, account: Account, type_: Unlockable
     return {"id": unlock_id, **row, "date": iso(now)}
 
 
-def _accessible(
-    conn: Connection, now: datetime, account: Account, new: NewUnlock, challenge_id: int | None
-) -> Row[Any]:
-    """The challenge, where what hangs on it may be asked for; raises ``NotFound``."""
+def _readable(conn: Connection, now: datetime, account: Account, new: NewUnlock, challenge_id: int | None) -> Row[Any]:
+    """The challenge, where the account may read what hangs on it; raises ``NotFound``."""
     challenge = conn.execute(select(challenges).where(challenges.c.id == challenge_id)).first()
-    if challenge is None or not (new.is_admin or reach_of(conn, now, account, challenge).accessible):
+    if challenge is None or not (new.is_admin or reach_of(conn, now, account, challenge).readable):
         raise NotFound
     return challenge
 

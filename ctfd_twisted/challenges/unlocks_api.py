@@ -12,8 +12,9 @@ from ctfd_twisted.challenges.ids import sent_id
 from ctfd_twisted.challenges.unlocking import NewUnlock, unlock_hint, unlock_solution
 from ctfd_twisted.db.columns import matching
 from ctfd_twisted.db.database import Database
-from ctfd_twisted.errors import Invalid, Malformed
+from ctfd_twisted.errors import Invalid
 from ctfd_twisted.http.answers import Answer, ok
+from ctfd_twisted.http.bodies import REQUIRED
 from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.dates import iso
 from ctfd_twisted.http.gates import ADMIN, AUTHED, DURING_EVENT, VERIFIED
@@ -53,7 +54,7 @@ class UnlocksApi:
         player, body = call.require_player(), call.body_object()
         missing = [name for name in ("type", "target") if name not in body]
         if missing:
-            raise Malformed(f"{missing[0]}: missing")
+            raise Invalid({name: [REQUIRED] for name in missing})
         do_it = _BY_TYPE.get(body["type"]) if isinstance(body["type"], str) else None
         if do_it is None:
             raise Invalid(type="Unknown target type")

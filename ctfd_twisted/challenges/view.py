@@ -54,6 +54,13 @@ class View(msgspec.Struct, frozen=True):
             raise NotFound
         return entry
 
+    def demand_readable(self, challenge_id: int | None) -> Entry:
+        """The challenge of that id, where the caller may read what hangs on it; raises ``NotFound`` elsewhere."""
+        entry = self.find(challenge_id or 0)
+        if not self.reach(entry).readable:
+            raise NotFound
+        return entry
+
 
 class Views(Protocol):
     """Gives the view of a call (``http.call.Call``); ``reader.ChallengeReader`` is the one there is."""

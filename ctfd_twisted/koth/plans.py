@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import msgspec
 from sqlalchemy import Connection, Row, select, update
 
-from ctfd_twisted.challenges.tables import challenges
+from ctfd_twisted.challenges.rules import has_ended
+from ctfd_twisted.challenges.tables import challenge_ends, challenges
 from ctfd_twisted.competition.rules import Competition
 from ctfd_twisted.competition.store import read_competition, read_secret
 from ctfd_twisted.db.leases import holds
@@ -36,13 +37,14 @@ class PlannedHill(msgspec.Struct, frozen=True):
     running: bool
     visible: bool
     opens_at: datetime | None
+    ends_at: datetime | None
     reset_asked: bool
     resetting_since: datetime | None
     last_reset: datetime | None
 
     def is_open(self, now: datetime) -> bool:
-        """Whether players may see the hill at *now*."""
-        return self.visible and (self.opens_at is None or self.opens_at <= now)
+        """Whether players may see and take the hill at *now*."""
+        return self.visible and (self.opens_at is None or self.opens_at <= now) and not has_ended(self.ends_at, now)
 
     def next_reset(self) -> datetime | None:
         """When the target is to be reset; None where no reset is to come."""
@@ -63,6 +65,12 @@ class Plan(msgspec.Struct, frozen=True):
     competition: Competition
     hills: tuple[PlannedHill, ...] = ()
 
+    def end_of(self, hill: PlannedHill) -> datetime | None:
+        """From when on no ticks of *hill* are due: the end of the competition, or the hill's own before it."""
+        end = self.competition.end
+        ends = [datetime.fromtimestamp(end, UTC)] if end else []
+        return min([*ends, hill.ends_at] if hill.ends_at is not None else ends, default=None)
+
     def polled(self, now: datetime) -> bool:
         """Whether the competition lets any hill be polled at *now*."""
         competition = self.competition
@@ -72,7 +80,9 @@ class Plan(msgspec.Struct, frozen=True):
         """When after *now* the clock alone changes which hills are polled: after a start, an end, a release."""
         bounds = [moment for moment in (self.competition.start, self.competition.end) if moment]
         moments = [datetime.fromtimestamp(bound, now.tzinfo) for bound in bounds]
-        moments += [hill.opens_at for hill in self.hills if hill.visible and hill.opens_at is not None]
+        for hill in self.hills:
+            if hill.visible:
+                moments += [moment for moment in (hill.opens_at, hill.ends_at) if moment is not None]
         return min((moment + _AFTER for moment in moments if moment + _AFTER > now), default=None)
 
 
@@ -81,8 +91,9 @@ def read_plan(conn: Connection) -> Plan:
     competition = read_competition(conn)
     secret = read_secret(conn, MOMENTS) or ""
     found = conn.execute(
-        select(hills, challenges.c.state, challenges.c.scheduled_at)
+        select(hills, challenges.c.state, challenges.c.scheduled_at, challenge_ends.c.ends_at)
         .join(challenges, challenges.c.id == hills.c.challenge_id)
+        .outerjoin(challenge_ends, challenge_ends.c.challenge_id == challenges.c.id)
         .where(challenges.c.type == "koth")
     )
     return Plan(competition, tuple(_planned(row, secret) for row in found))
@@ -184,6 +195,7 @@ def _planned(row: Row[Any], secret: str) -> PlannedHill:
         running=row.running,
         visible=row.state == "visible",
         opens_at=row.scheduled_at,
+        ends_at=row.ends_at,
         reset_asked=row.reset_asked,
         resetting_since=row.resetting_since,
         last_reset=row.last_reset,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final
 
 from twisted.application.service import Service
@@ -208,8 +208,8 @@ class HillPoller(Service):
         return {hill.challenge_id: hill for hill in plan.hills if hill.is_open(now)}
 
     async def _close(self, plan: Plan, stopping: list[PlannedHill], now: datetime) -> None:
-        end = _end_of(plan)
         for hill in stopping:
+            end = plan.end_of(hill)
             watch = self._watches.get(hill.challenge_id)
             if watch is not None:
                 watch.rest()
@@ -219,7 +219,6 @@ class HillPoller(Service):
         await self._office.note(rest, [hill.challenge_id for hill in stopping])
 
     def _apply(self, plan: Plan, wanted: dict[int, PlannedHill], started: frozenset[int]) -> None:
-        end = _end_of(plan)
         known = {hill.challenge_id for hill in plan.hills}
         for challenge_id, watch in tuple(self._watches.items()):
             if challenge_id not in wanted:
@@ -227,7 +226,7 @@ class HillPoller(Service):
                 if challenge_id not in known:
                     del self._watches[challenge_id]
         for challenge_id, hill in wanted.items():
-            present = self._watches.get(challenge_id)
+            present, end = self._watches.get(challenge_id), plan.end_of(hill)
             fresh = challenge_id in started
             if present is not None and present.open and not fresh:
                 present.update(hill, end)
@@ -247,8 +246,3 @@ class HillPoller(Service):
         moment = plan.next_change(now)
         if moment is not None:
             self._planned_for = self._clock.callLater((moment - now).total_seconds(), self._wake)
-
-
-def _end_of(plan: Plan) -> datetime | None:
-    end = plan.competition.end
-    return datetime.fromtimestamp(end, UTC) if end else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -42,7 +42,7 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
     """One challenge, opened.
 
     ``koth`` is what the API shows of a hill, ``standings`` who got what out of it; ``solvers`` is None where they are
-    not shown.
+    not shown. ``ends_at`` is from when on it takes no answers, in Unix seconds.
     """
 
     id: int
@@ -61,6 +61,7 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
     hints: tuple[HintView, ...]
     koth: Mapping[str, Any] | None
     next_id: int | None = None
+    ends_at: int | None = None
     solvers: tuple[Solver, ...] | None = None
     standings: tuple[Mapping[str, Any], ...] = ()
 
@@ -127,9 +128,14 @@ def opened_challenge(
         ),
         koth=shown.get("koth"),
         next_id=next_id if next_id in set(known) else None,
+        ends_at=_epoch(shown["ends_at"]),
         solvers=None if solvers is None else tuple(map(_solver, solvers)),
         standings=standings,
     )
+
+
+def _epoch(naive: str | None) -> int | None:
+    return None if naive is None else int(datetime.fromisoformat(naive).replace(tzinfo=UTC).timestamp())
 
 
 def _solver(solve: Mapping[str, Any]) -> Solver:

@@ -69,6 +69,7 @@ TABLES = (
     "ctfp_secrets",
     "ctfp_sessions",
     "ctfp_token_uses",
+    "ctfp_challenge_ends",
     "ctfp_frozen_ratings",
     "ctfp_mail",
     "ctfp_hills",
@@ -87,7 +88,7 @@ def make() -> None:
     """Make all of them."""
     _common()
     _accounts()
-    _ratings()
+    _challenges()
     _mail()
     _hills()
     _ticks()
@@ -142,7 +143,12 @@ def _accounts() -> None:
     )
 
 
-def _ratings() -> None:
+def _challenges() -> None:
+    op.create_table(
+        "ctfp_challenge_ends",
+        _ref("challenge_id", "challenges.id", primary_key=True, autoincrement=False),
+        Column("ends_at", DateTime, nullable=False),
+    )
     op.create_table(
         "ctfp_frozen_ratings",
         Column(

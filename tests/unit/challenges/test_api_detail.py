@@ -63,6 +63,7 @@ def test_the_detail_has_the_fields_that_clients_know(platform: MemoryPlatform, m
         "minimum": None,
         "function": "static",
         "scheduled_at": "2026-03-14T15:00:00",
+        "ends_at": None,
         "type": "standard",
         "type_data": {
             "id": "standard",

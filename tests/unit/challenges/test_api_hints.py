@@ -194,7 +194,9 @@ def test_visitors_read_what_is_free_where_the_competition_lets_them(platform: Me
         ({"state": "locked"}, 200),
         ({"scheduled_at": "later"}, 404),
         ({"module_id": 1}, 404),
-        ({"requirements": {"prerequisites": [1]}}, 200),
+        ({"requirements": {"prerequisites": [1]}}, 404),
+        ({"requirements": {"prerequisites": [1], "anonymize": "preview"}}, 404),
+        ({"requirements": {"prerequisites": [999]}}, 200),
     ],
 )
 def test_a_hint_is_there_where_its_challenge_is(

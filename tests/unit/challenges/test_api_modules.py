@@ -51,8 +51,10 @@ def test_there_is_nothing_below_an_unknown_module(platform: MemoryPlatform, make
     replies += [
         admin.post(f"{one}/challenges", {"challenge_id": challenge}),
         admin.post(f"{one}/audiences", {"audience_id": 1}),
+        admin.post(f"{one}/challenges", {}),
+        admin.post(f"{one}/audiences", {}),
     ]
-    assert [reply.status for reply in replies] == [404] * 9
+    assert [reply.status for reply in replies] == [404] * 11
 
 
 def test_modules_are_found(platform: MemoryPlatform) -> None:

@@ -152,12 +152,20 @@ def test_a_hidden_solution_is_not_there(platform: MemoryPlatform, make: Make, st
 
 @pytest.mark.parametrize(
     ("columns", "status"),
-    [({"state": "hidden"}, 404), ({"state": "locked"}, 200), ({"scheduled_at": "later"}, 404), ({"module_id": 1}, 404)],
+    [
+        ({"state": "hidden"}, 404),
+        ({"state": "locked"}, 200),
+        ({"scheduled_at": "later"}, 404),
+        ({"module_id": 1}, 404),
+        ({"requirements": {"prerequisites": [1]}}, 404),
+        ({"requirements": {"prerequisites": [1], "anonymize": True}}, 404),
+    ],
 )
 def test_a_solution_is_there_where_its_challenge_is(
     platform: MemoryPlatform, make: Make, columns: dict[str, Any], status: int
 ) -> None:
     make(insert_row, modules, {"id": 1, "name": "closed"})
+    make(a_challenge, id=1)
     if "scheduled_at" in columns:
         columns = {"scheduled_at": platform.now + timedelta(hours=1)}
     one = written(platform, make(a_challenge, **columns))

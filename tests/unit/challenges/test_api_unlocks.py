@@ -138,8 +138,9 @@ def test_hints_that_come_before_are_unlocked_before(platform: MemoryPlatform, ma
 
 def test_what_is_unlocked(platform: MemoryPlatform, make: Make) -> None:
     ann = platform.player("ann")
-    for body in ({}, {"type": "hints"}, {"target": 1}):
-        assert ann.post(UNLOCKS, body).status == 500
+    for body, missing in (({}, ["type", "target"]), ({"type": "hints"}, ["target"]), ({"target": 1}, ["type"])):
+        reply = ann.post(UNLOCKS, body)
+        assert (reply.status, reply.errors) == (400, {name: ["Missing data for required field."] for name in missing})
     for type_ in ("flags", "challenges", "nonsense", None, ["hints"]):
         reply = ann.post(UNLOCKS, {"type": type_, "target": 1})
         assert (reply.status, reply.errors) == (400, {"type": "Unknown target type"})
@@ -194,9 +195,10 @@ def test_a_solution_that_nobody_may_know_of_is_not_there(
 
 
 def test_the_solution_of_a_closed_challenge_is_not_there(platform: MemoryPlatform, make: Make) -> None:
-    number = make(a_challenge, scheduled_at=platform.now + timedelta(hours=1))
-    solution = a_solution(platform, make, number, "visible")
-    assert unlock(platform.player("ann"), solution, "solutions").status == 404
+    first = make(a_challenge)
+    for closed in ({"scheduled_at": platform.now + timedelta(hours=1)}, {"requirements": {"prerequisites": [first]}}):
+        solution = a_solution(platform, make, make(a_challenge, **closed), "visible")
+        assert unlock(platform.player("ann"), solution, "solutions").status == 404
 
 
 def test_administrators_list_and_find_all(platform: MemoryPlatform, make: Make) -> None:

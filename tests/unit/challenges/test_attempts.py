@@ -330,7 +330,7 @@ class TestLimits:
         first = answered(conn, now, user, challenge, "a")
         assert first.message == "Incorrect. You have 0 tries remaining. Try again in 120 seconds"
         refused = answered(conn, now + timedelta(seconds=59.5), user, challenge)
-        assert refused == Outcome("ratelimited", "Not accepted. Try again in 61 seconds", 429)
+        assert refused == Outcome("ratelimited", "Not accepted. Try again in 61 seconds", 429, 61)
         assert stored(conn)[-1] == ("ratelimited", "flag{right}")
         assert answered(conn, now + timedelta(seconds=120), user, challenge).status == "correct"
 
@@ -343,7 +343,7 @@ class TestLimits:
             assert answered(conn, now + timedelta(seconds=seconds), user, other).status == "incorrect"
         then = now + timedelta(seconds=20)
         assert answered(conn, then, user, challenge) == Outcome(
-            "ratelimited", "You're submitting flags too fast. Try again in 40 seconds.", 429
+            "ratelimited", "You're submitting flags too fast. Try again in 40 seconds.", 429, 40
         )
         assert stored(conn)[-1][0] == "ratelimited"
         assert taken_topics(conn) == {f"user:{user}"}

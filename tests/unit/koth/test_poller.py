@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import Connection, delete, select
 
-from ctfd_twisted.challenges.tables import challenges
+from ctfd_twisted.challenges.tables import challenge_ends, challenges
 from ctfd_twisted.competition.store import read_secret, write_config
 from ctfd_twisted.db.notices import touch
 from ctfd_twisted.koth.keys import MOMENTS
@@ -57,6 +57,30 @@ def test_a_hill_that_is_not_visible_has_no_ticks_and_none_are_made_up(place: Pla
     place.change(hill, state="visible")
     place.advance(10)
     assert place.outcomes(hill) == [(0, "held"), (1, "held"), (6, "held")], "the same grid, without what was not due"
+
+
+def test_a_hill_with_an_end_has_no_ticks_from_then_on(place: Place) -> None:
+    hill, other = place.hill(interval=10), place.hill(interval=10)
+    end = {"challenge_id": hill, "ends_at": START + timedelta(seconds=20)}
+    place.run(lambda conn: conn.execute(challenge_ends.insert().values(**end)))
+    place.node().start()
+    place.advance(45)
+    assert place.outcomes(hill) == [(0, "held"), (1, "held")]
+    assert place.numbers(other) == [0, 1, 2, 3, 4]
+    assert not place.row(hill).running
+
+
+def test_what_was_due_before_a_hills_end_and_not_polled_is_missed(place: Place) -> None:
+    hill = place.hill(interval=10)
+    end = {"challenge_id": hill, "ends_at": START + timedelta(seconds=30)}
+    place.run(lambda conn: conn.execute(challenge_ends.insert().values(**end)))
+    node = place.node().start()
+    place.advance(5)
+    node.die()
+    place.advance(60)
+    place.node("two").start()
+    place.advance(20)
+    assert place.outcomes(hill) == [(0, "held"), (1, "missed"), (2, "missed")]
 
 
 def test_a_pause_stops_all_ticks(place: Place) -> None:
