@@ -8,7 +8,7 @@ from typing import Any
 
 from ctfd_twisted.challenges.ids import row_id
 from ctfd_twisted.db.database import Database
-from ctfd_twisted.db.snapshot import KeyedSnapshots
+from ctfd_twisted.db.snapshot import KeyedSnapshots, Snapshot
 from ctfd_twisted.errors import NotFound
 from ctfd_twisted.http.answers import Answer, done, ok
 from ctfd_twisted.http.call import Call
@@ -17,7 +17,15 @@ from ctfd_twisted.http.routes import Routes
 from ctfd_twisted.http.site import HasRoutes
 from ctfd_twisted.scoring import awards_store
 from ctfd_twisted.scoring.ctftime_api import CtftimeApi
-from ctfd_twisted.scoring.scoreboard import TOPICS, Top, read_scoreboard, read_top, top_answer
+from ctfd_twisted.scoring.scoreboard import (
+    TOPICS,
+    Top,
+    last_release,
+    read_releases,
+    read_scoreboard,
+    read_top,
+    top_answer,
+)
 from ctfd_twisted.scoring.statistics_api import StatisticsApi
 from ctfd_twisted.scoring.submissions_api import SubmissionsApi
 
@@ -37,6 +45,7 @@ class ScoreboardApi:
     def __init__(self, db: Database) -> None:
         self._boards = KeyedSnapshots(db, db.bus, read_scoreboard, TOPICS, limit=1)
         self._tops = KeyedSnapshots(db, db.bus, read_top, TOPICS, limit=100)
+        self._releases = Snapshot(db, db.bus, read_releases, ("challenges",))
 
     @routes.get("/api/v1/scoreboard", ACCOUNTS_VISIBLE, SCORES_VISIBLE)
     def show_board(self, call: Call) -> Any:
@@ -55,12 +64,16 @@ class ScoreboardApi:
                 bracket_id = row_id(bracket)
             except NotFound:
                 return _NOBODY
-        wanted = Top(bracket_id, call.url(""))
-        members = self._tops.ready(wanted)
-        return self._top_later(wanted, count) if members is None else Answer(top_answer(members, count))
+        releases = self._releases.ready()
+        if releases is not None:
+            members = self._tops.ready(Top(bracket_id, call.url(""), last_release(releases, call.now)))
+            if members is not None:
+                return Answer(top_answer(members, count))
+        return self._top_later(call, bracket_id, count)
 
-    async def _top_later(self, wanted: Top, count: int) -> Answer:
-        return Answer(top_answer(await self._tops.get(wanted), count))
+    async def _top_later(self, call: Call, bracket_id: int | None, count: int) -> Answer:
+        released = last_release(await self._releases.get(), call.now)
+        return Answer(top_answer(await self._tops.get(Top(bracket_id, call.url(""), released)), count))
 
 
 async def _later(body: Any) -> Answer:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from sqlalchemy import Connection, and_, case, select
+from sqlalchemy import Connection, and_, select
 
 from ctfd_twisted.accounts.tables import brackets, users
+from ctfd_twisted.challenges.rules import Viewer, gate_of, reach
 from ctfd_twisted.challenges.tables import challenges
 from ctfd_twisted.competition.rules import Competition
 from ctfd_twisted.competition.store import read_competition
@@ -22,17 +26,31 @@ from ctfd_twisted.scoring.values import frozen_values
 #: After which commits the board may be stale.
 TOPICS: Final = ("standings", "challenges", "accounts", "config")
 MOST: Final = 50
-
-
-#: Challenges of which everybody may know; those of others are told by no id.
-_KNOWN: Final = ("visible", "locked")
+#: Somebody who has solved nothing and is in no audience.
+_ANYBODY: Final = Viewer()
 
 
 class Top(NamedTuple):
-    """Of which bracket the first are asked for, ``None`` for all; *root* begins the addresses."""
+    """Of which bracket the first are asked for, ``None`` for all; *root* begins the addresses.
+
+    *released* is when the newest release of a challenge was: those that are scheduled for later are told by no id.
+    """
 
     bracket_id: int | None
     root: str
+    released: datetime = LONG_AGO
+
+
+def read_releases(conn: Connection) -> tuple[datetime, ...]:
+    """When challenges were and will be released, in order."""
+    moments = select(challenges.c.scheduled_at).where(challenges.c.scheduled_at.is_not(None)).distinct()
+    return tuple(sorted(conn.execute(moments).scalars()))
+
+
+def last_release(releases: Sequence[datetime], now: datetime) -> datetime:
+    """The newest of *releases* at *now*."""
+    place = bisect_right(releases, now)
+    return releases[place - 1] if place else LONG_AGO
 
 
 def read_scoreboard(conn: Connection, root: str) -> bytes:
@@ -89,7 +107,7 @@ def read_top(conn: Connection, wanted: Top) -> tuple[bytes, ...]:
     competition = read_competition(conn)
     kind = account_kind(teams_mode=competition.teams)
     board = standings(conn, competition, bracket_id=wanted.bracket_id)[:MOST]
-    scored = _scored(conn, competition, board)
+    scored = _scored(conn, competition, board, _known(conn, wanted.released))
     return tuple(
         b'"%d":%b' % (row.place, msgspec.json.encode({
             "id": row.account_id,
@@ -110,20 +128,19 @@ def top_answer(members: tuple[bytes, ...], places: int) -> bytes:
 
 
 def _scored(
-    conn: Connection, competition: Competition, board: tuple[Standing, ...]
+    conn: Connection, competition: Competition, board: tuple[Standing, ...], known: frozenset[int]
 ) -> defaultdict[int, list[dict[str, Any]]]:
     """Solves and awards of each account up to the freeze, oldest first; those of no value too.
 
-    Hidden challenges, and hidden and banned members of teams, score without being named.
+    Challenges that are not *known*, and hidden and banned members of teams, score without being named.
     """
     kind = account_kind(teams_mode=competition.teams)
     ids = [row.account_id for row in board]
     worth = displayed_value(frozen_values(conn, competition)).label("value")
     solve, award = solves.c, awards.c
-    known = case((challenges.c.state.in_(_KNOWN), challenges.c.id)).label("challenge_id")
     person = users.c.id.label("user_id")
     of_solves = (
-        select(solve.id, known, person, solve.team_id, worth, submissions.c.date)
+        select(solve.id, solve.challenge_id, person, solve.team_id, worth, submissions.c.date)
         .join_from(solves, submissions, submissions.c.id == solve.id)
         .join(challenges, challenges.c.id == solve.challenge_id)
         .outerjoin(users, and_(users.c.id == solve.user_id, USERS.listed))
@@ -137,7 +154,7 @@ def _scored(
     if competition.frozen_at is not None:
         of_solves = of_solves.where(submissions.c.date < competition.frozen_at)
         of_awards = of_awards.where(award.date < competition.frozen_at)
-    rows = [(row, row.challenge_id) for row in conn.execute(of_solves)]
+    rows = [(row, row.challenge_id if row.challenge_id in known else None) for row in conn.execute(of_solves)]
     rows += [(row, None) for row in conn.execute(of_awards)]
     rows.sort(key=lambda pair: (pair[0].date or LONG_AGO, pair[0].id))
     scored: defaultdict[int, list[dict[str, Any]]] = defaultdict(list)
@@ -152,6 +169,13 @@ def _scored(
             "date": zulu(row.date or LONG_AGO),
         })  # fmt: skip
     return scored
+
+
+def _known(conn: Connection, now: datetime) -> frozenset[int]:
+    """The ids of the challenges whose existence nothing denies to anybody at *now*."""
+    gates = [gate_of(row) for row in conn.execute(select(challenges))]
+    existing = {gate.id for gate in gates}
+    return frozenset(gate.id for gate in gates if reach(gate, now, _ANYBODY, existing).accessible)
 
 
 def _answer(data: object) -> bytes:

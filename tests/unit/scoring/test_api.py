@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from ctfd_twisted.accounts.tables import brackets
+from ctfd_twisted.challenges.tables import modules
 from ctfd_twisted.db.writes import insert_row
 from ctfd_twisted.testing import Client, MemoryPlatform
 from ctfd_twisted.testing.builders import a_challenge, a_flag, a_solve, a_team, a_user, an_award
@@ -141,6 +142,22 @@ class TestTop:
                 ],
             }
         }
+
+    def test_what_is_not_released_to_all_scores_without_being_named(self, platform: MemoryPlatform, make: Make) -> None:
+        module = make(insert_row, modules, {"name": "finals"})
+        later = platform.now + timedelta(hours=1)
+        numbers = [make(a_challenge, **columns) for columns in ({"scheduled_at": later}, {"module_id": module})]
+        numbers.append(make(a_challenge, requirements={"prerequisites": [numbers[0]]}))
+        ann = make(a_user)
+        for number in numbers:
+            make(a_solve, number, ann)
+
+        def told() -> list[int | None]:
+            return [solve["challenge_id"] for solve in platform.client().get(f"{TOP}/1").data["1"]["solves"]]
+
+        assert told() == [None, None, numbers[2]], "that prerequisites are missing denies nothing"
+        platform.clock.advance(3600)
+        assert told() == [numbers[0], None, numbers[2]]
 
     def test_what_is_hidden_scores_without_being_named(self, platform: MemoryPlatform, make: Make) -> None:
         platform.configure(user_mode="teams")
