@@ -13,10 +13,12 @@ from twisted.internet.defer import TimeoutError as TookTooLong
 from twisted.web.client import Agent
 from twisted.web.http_headers import Headers
 
+from ctfd_twisted.mail.conversation import Envelope
 from ctfd_twisted.mail.message import BadAddressError, ascii_address, compose
-from ctfd_twisted.mail.rules import Letter, Mailgun, Route, Smtp
+from ctfd_twisted.mail.rules import Letter, Mailgun, MailStep, Route, Smtp
 from ctfd_twisted.mail.sender import PATIENT, NotSentError
-from ctfd_twisted.mail.smtp import Envelope, send_by_smtp
+from ctfd_twisted.mail.smtp import send_by_smtp
+from ctfd_twisted.mail.trace import Trace
 
 _SUCCESS: Final = 200
 _ERROR_LENGTH: Final = 300
@@ -34,20 +36,42 @@ class Postman:
 
         *patience* is in seconds, for the connection and then for each reply.
         """
-        if isinstance(route, Mailgun):
-            await self._by_mailgun(route, sender_name, letter, patience)
-        else:
-            await self._by_smtp(route, sender_name, letter, patience)
+        await self._send(route, sender_name, letter, patience, None)
 
-    async def _by_smtp(self, route: Smtp, sender_name: str, letter: Letter, patience: float) -> None:
+    async def try_out(self, route: Route, sender_name: str, letter: Letter, *, patience: float) -> tuple[MailStep, ...]:
+        """Send *letter* likewise and return each step; where it was not sent, the last one says why."""
+        trace = Trace(self._reactor, route)
+        try:
+            await self._send(route, sender_name, letter, patience, trace)
+        except NotSentError as error:
+            trace.failed(str(error))
+        return tuple(trace.steps)
+
+    async def _send(self, route: Route, sender_name: str, letter: Letter, patience: float, trace: Trace | None) -> None:
+        if isinstance(route, Mailgun):
+            await self._by_mailgun(route, sender_name, letter, patience, trace)
+        else:
+            await self._by_smtp(route, sender_name, letter, patience, trace)
+
+    async def _by_smtp(
+        self, route: Smtp, sender_name: str, letter: Letter, patience: float, trace: Trace | None
+    ) -> None:
+        if trace is not None:
+            trace.begin("compose")
         try:
             message = compose(letter, sender_name, route.sender, datetime.fromtimestamp(self._reactor.seconds(), UTC))
             envelope = Envelope(ascii_address(route.sender), ascii_address(letter.recipient), message)
         except BadAddressError as error:
             raise NotSentError(str(error), for_good=True) from error
-        await send_by_smtp(self._reactor, route, envelope, patience=patience, trust_root=self._trust_root)
+        if trace is not None:
+            trace.took(f"from {envelope.sender} to {envelope.recipient}")
+        await send_by_smtp(self._reactor, route, envelope, patience=patience, trust_root=self._trust_root, trace=trace)
 
-    async def _by_mailgun(self, route: Mailgun, sender_name: str, letter: Letter, patience: float) -> None:
+    async def _by_mailgun(
+        self, route: Mailgun, sender_name: str, letter: Letter, patience: float, trace: Trace | None
+    ) -> None:
+        if trace is not None:
+            trace.begin("request")
         client = HTTPClient(Agent(self._reactor, connectTimeout=patience))
         form = {
             "from": f"{sender_name} <{route.sender}>",
@@ -72,3 +96,5 @@ class Postman:
             raise NotSentError(f"Mailgun connection failed: {error}") from error
         if response.code != _SUCCESS:
             raise NotSentError(f"Mailgun refused: {response.code} {told}")
+        if trace is not None:
+            trace.took(f"{response.code} {told}")

@@ -54,6 +54,19 @@ class Letter(msgspec.Struct, frozen=True):
         return f"Letter(recipient={self.recipient!r}, subject={self.subject!r})"
 
 
+class MailStep(msgspec.Struct, frozen=True):
+    """One step, and the milliseconds since the beginning at which it ended.
+
+    Over SMTP: compose, resolve, connect, tls, greeting, ehlo, starttls, auth, mail, rcpt, data, message; those that the
+    settings do not ask for are missing. By Mailgun: compose, request.
+    """
+
+    step: str
+    ok: bool
+    detail: str
+    ms: int
+
+
 def route_of(competition: Competition, server: MailServer | None) -> Route | None:
     """Return the way that mail takes, ``None`` where none is possible.
 

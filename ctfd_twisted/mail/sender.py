@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Protocol
 
-from ctfd_twisted.mail.rules import Letter, Route
+from ctfd_twisted.mail.rules import Letter, MailStep, Route
 
 #: Seconds for a connection and then for each reply, where nobody waits for the outcome.
 PATIENT: Final = 20.0
@@ -29,3 +29,6 @@ class Sender(Protocol):
 
         *patience* is in seconds, for the connection and then for each reply.
         """
+
+    async def try_out(self, route: Route, sender_name: str, letter: Letter, *, patience: float) -> tuple[MailStep, ...]:
+        """Send *letter* likewise and return each step; where it was not sent, the last one says why."""

@@ -22,6 +22,7 @@ from twisted.internet.interfaces import (
 from twisted.protocols.policies import ProtocolWrapper, WrappingFactory
 from zope.interface import implementer
 
+from ctfd_twisted.http.resolving import resolved
 from ctfd_twisted.webhooks.egress import Egress, is_onion, name_refusal
 from ctfd_twisted.webhooks.trace import EgressRefused, Trace
 
@@ -116,30 +117,6 @@ class Judged:
                 raise EgressRefused(refusal)
         self._trace.took("resolve", ", ".join(address.host for address in addresses))
         return HostnameEndpoint(_WithAnswer(self._reactor, addresses), self._host, self._port)
-
-
-async def resolved(resolver: IHostnameResolver, host: str, port: int) -> list[IPv4Address | IPv6Address]:
-    """The addresses that *resolver* finds for *host*."""
-    found: list[IPv4Address | IPv6Address] = []
-    complete: Deferred[None] = Deferred()
-
-    @implementer(IResolutionReceiver)
-    class Receiver:
-        def resolutionBegan(self, resolutionInProgress: IHostResolution) -> None:  # noqa: N802, N803
-            """Nothing to do: a resolution can't be cancelled."""
-
-        def addressResolved(self, address: IAddress) -> None:  # noqa: N802
-            """Keep *address*."""
-            if isinstance(address, IPv4Address | IPv6Address):
-                found.append(address)
-
-        def resolutionComplete(self) -> None:  # noqa: N802
-            """Hand over what was found."""
-            complete.callback(None)
-
-    resolver.resolveHostName(Receiver(), host, port)
-    await complete
-    return found
 
 
 @implementer(IReactorPluggableNameResolver)

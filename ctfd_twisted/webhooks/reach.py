@@ -10,7 +10,8 @@ from twisted.web.client import URI, Agent, BrowserLikePolicyForHTTPS, HostnameCa
 from twisted.web.iweb import IAgent, IAgentEndpointFactory, IPolicyForHTTPS
 from zope.interface import implementer
 
-from ctfd_twisted.webhooks.connections import Bounded, Judged, Onion, resolved
+from ctfd_twisted.http.resolving import resolved
+from ctfd_twisted.webhooks.connections import Bounded, Judged, Onion
 from ctfd_twisted.webhooks.egress import Egress
 from ctfd_twisted.webhooks.rules import PER_ENDPOINT
 from ctfd_twisted.webhooks.trace import Trace

@@ -10,7 +10,7 @@ from sqlalchemy import select
 from ctfd_twisted.accounts.keys import Keys
 from ctfd_twisted.http.site import PlatformSite
 from ctfd_twisted.mail.api import MailApi
-from ctfd_twisted.mail.rules import Letter, Route
+from ctfd_twisted.mail.rules import Letter, MailStep, Route
 from ctfd_twisted.mail.sealing import Sealer
 from ctfd_twisted.mail.sender import PATIENT, NotSentError
 from ctfd_twisted.mail.tables import outbox
@@ -33,6 +33,13 @@ class Postman:
         if self.refusal:
             raise NotSentError(self.refusal)
         self.sent.append(letter)
+
+    async def try_out(self, route: Route, sender_name: str, letter: Letter, *, patience: float) -> tuple[MailStep, ...]:
+        try:
+            await self.send(route, sender_name, letter, patience=patience)
+        except NotSentError as error:
+            return (MailStep("compose", ok=True, detail="", ms=0), MailStep("auth", ok=False, detail=str(error), ms=7))
+        return (MailStep("message", ok=True, detail="250 OK", ms=5),)
 
 
 @pytest.fixture
@@ -91,6 +98,47 @@ def test_players_may_not_and_the_eleventh_in_a_minute_waits(platform: MemoryPlat
     assert (reply.status, reply.json["message"]) == (
         429, "Too many requests. Limit is 10 requests in 60 seconds",
     )  # fmt: skip
+
+
+TEST = "/api/v1/mail/test"
+
+
+def test_a_test_mail_goes_to_the_one_who_asks_for_it(admin: Client, postman: Postman) -> None:
+    assert admin.post(TEST, {}).data == {
+        "sent": True,
+        "server": "mail.example:25",
+        "recipient": "admin@example.org",
+        "error": None,
+        "steps": [{"step": "message", "ok": True, "detail": "250 OK", "ms": 5}],
+    }
+    assert [(letter.recipient, letter.subject) for letter in postman.sent] == [
+        ("admin@example.org", "Test of mail from Test CTF")
+    ]
+
+
+def test_a_test_mail_goes_to_whom_one_names(admin: Client, postman: Postman) -> None:
+    assert admin.post(TEST, {"recipient": "ops@example.org"}).data["recipient"] == "ops@example.org"
+    assert postman.sent[0].recipient == "ops@example.org"
+    reply = admin.post(TEST, {"recipient": "nobody"})
+    assert (reply.status, list(reply.errors)) == (400, ["recipient"])
+
+
+def test_why_a_test_mail_was_not_sent_is_told(admin: Client, postman: Postman) -> None:
+    postman.refusal = "SMTP server did not accept the user name and password: 535 no"
+    data = admin.post(TEST, {}).data
+    assert (data["sent"], data["error"]) == (False, postman.refusal)
+    assert [(step["step"], step["ok"]) for step in data["steps"]] == [("compose", True), ("auth", False)]
+
+
+def test_there_is_nothing_to_test_without_a_server(platform: MemoryPlatform, admin: Client) -> None:
+    platform.configure(mail_server="half")
+    reply = admin.post(TEST, {})
+    assert (reply.status, reply.errors) == (400, {"": ["Email settings not configured"]})
+
+
+def test_tests_are_for_administrators_and_ten_in_a_minute(platform: MemoryPlatform, admin: Client) -> None:
+    assert platform.player("eve").post(TEST, {}).status == 403
+    assert [admin.post(TEST, {}).status for _ in range(11)] == [200] * 10 + [429]
 
 
 def owed(platform: MemoryPlatform) -> list[tuple[str, str, str]]:
