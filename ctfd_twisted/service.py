@@ -21,6 +21,8 @@ from ctfd_twisted.accounts.hasher import Hasher
 from ctfd_twisted.accounts.keys import Keys
 from ctfd_twisted.accounts.reset_pages import new_password_first
 from ctfd_twisted.accounts.tracker import AddressTracker
+from ctfd_twisted.archive.api import ExportsApi, SendFile
+from ctfd_twisted.archive.exporter import Exporter
 from ctfd_twisted.challenges.handlers import challenge_handlers
 from ctfd_twisted.challenges.reader import ChallengeReader
 from ctfd_twisted.competition.configs_api import ConfigsApi
@@ -33,9 +35,11 @@ from ctfd_twisted.db.database import Database, Start
 from ctfd_twisted.db.engine import POOL_SIZE, READERS, open_engines
 from ctfd_twisted.db.notices import Bus
 from ctfd_twisted.db.snapshot import Snapshot
-from ctfd_twisted.db.threads import in_thread, start_in
-from ctfd_twisted.files.disk import Disk
+from ctfd_twisted.db.threads import InThread, in_thread, start_in
+from ctfd_twisted.files.disk import Content, Disk
 from ctfd_twisted.files.handlers import FileRoom
+from ctfd_twisted.files.rules import Version
+from ctfd_twisted.files.sending import Download
 from ctfd_twisted.http.call import Front
 from ctfd_twisted.http.cookies import Cookies
 from ctfd_twisted.http.intake import Intake
@@ -60,6 +64,7 @@ from ctfd_twisted.scoring.api import scoring_handlers
 from ctfd_twisted.settings import Settings
 from ctfd_twisted.settings.options import Options
 from ctfd_twisted.web.api_docs import ApiDocs
+from ctfd_twisted.web.admin_backup import AdminBackupPages
 from ctfd_twisted.web.assets_store import load_assets
 from ctfd_twisted.web.challenge_pages import view_renderer
 from ctfd_twisted.web.handlers import page_handlers
@@ -128,6 +133,7 @@ def make_platform(
     post = Post(sealer, settings.mail)
     accounts = account_handlers(db, pages, hasher, keys, post, settings.preset_admin)
     files = FileRoom(db, Disk(settings.uploads), in_thread(file_in))
+    exporter = Exporter(db, in_thread(file_in), Disk(settings.uploads).open, settings.data_dir)
     reader = ChallengeReader(db, bus)
     challenges = challenge_handlers(
         db, behind, reader, sign=keys.sign, render_view=view_renderer(pages), remove_files=files.uploads.remove
@@ -142,6 +148,8 @@ def make_platform(
         *hill_handlers(db, reader, agents),
         *files.handlers(reader, keys.read_signed, clock),
         *content_handlers(db),
+        ExportsApi(exporter, _send_file(in_thread(file_in), clock)),
+        AdminBackupPages(pages, lambda: exporter.under_way),
         ConfigsApi(db),
         NoticesApi(db),
         EventsApi(hub),
@@ -162,6 +170,10 @@ def make_platform(
     services = [behind, hub, Feed(db, hub, now), *(make() for role, make in by_role.items() if role in settings.roles)]
     intake = files.intake(pipeline.lets_in, settings.application_root, settings.upload_limit)
     return Platform(site.resource(), pipeline, intake, services)
+
+
+def _send_file(threads: InThread, clock: IReactorTime) -> SendFile:
+    return lambda file, size: Download(Content(file, Version(size, 0)), range(size), threads, clock)
 
 
 def _front(settings: Settings) -> Front:
