@@ -9,6 +9,7 @@ from ctfd_twisted.competition import tables as competition
 from ctfd_twisted.content import tables as content
 from ctfd_twisted.db import tables as db
 from ctfd_twisted.db.metadata import metadata
+from ctfd_twisted.files import tables as files
 from ctfd_twisted.koth import tables as koth
 from ctfd_twisted.mail import tables as mail
 from ctfd_twisted.scoring import tables as scoring
@@ -20,6 +21,7 @@ __all__ = [
     "competition",
     "content",
     "db",
+    "files",
     "koth",
     "mail",
     "metadata",

@@ -132,7 +132,7 @@ def make_platform(
     sealer, postman = Sealer(keys.mail_key()), Postman(clock)
     post = Post(sealer, settings.mail)
     accounts = account_handlers(db, pages, hasher, keys, post, settings.preset_admin)
-    files = FileRoom(db, Disk(settings.uploads), in_thread(file_in))
+    files = FileRoom(db, Disk(settings.uploads), in_thread(file_in), now)
     exporter = Exporter(db, in_thread(file_in), Disk(settings.uploads).open, settings.data_dir)
     reader = ChallengeReader(db, bus)
     challenges = challenge_handlers(
@@ -167,7 +167,8 @@ def make_platform(
         "webhooks": lambda: Dispatcher(clock, db, webhooks, MailAlarm(sealer, settings.mail), node),
         "mail": lambda: MailDispatcher(db, clock, postman, sealer, settings.mail),
     }
-    services = [behind, hub, Feed(db, hub, now), *(make() for role, make in by_role.items() if role in settings.roles)]
+    by_itself = [make() for role, make in by_role.items() if role in settings.roles]
+    services = [behind, hub, Feed(db, hub, now), files.tidying(clock), *by_itself]
     intake = files.intake(pipeline.lets_in, settings.application_root, settings.upload_limit)
     return Platform(site.resource(), pipeline, intake, services)
 

@@ -17,7 +17,7 @@ from ctfd_twisted.archive.progress import Progress
 from ctfd_twisted.archive.rules import MANIFEST, OWN, TAIL, Manifest, encoded_rows, head, table_member, upload_member
 from ctfd_twisted.db.migrate import HEAD
 from ctfd_twisted.db.tables import alembic_version
-from ctfd_twisted.files.disk import Content
+from ctfd_twisted.files.content import Content
 
 #: The content at a location, or ``None``; raises ``OSError``.
 OpenUpload = Callable[[str], Content | None]

@@ -13,6 +13,7 @@ from ctfd_twisted.challenges.tables import files, solutions
 from ctfd_twisted.competition.rules import Competition
 from ctfd_twisted.db.columns import given, matching
 from ctfd_twisted.errors import Invalid, Malformed
+from ctfd_twisted.files.store import take_files
 from ctfd_twisted.scoring.accounts import account_kind
 from ctfd_twisted.scoring.tables import unlocks
 
@@ -92,13 +93,11 @@ def delete_solution(conn: Connection, solution_id: int) -> tuple[str, ...]:
 
     Raises ``NotFound``.
     """
-    mine = files.c.solution_id == solution_id
-    locations = conn.execute(select(files.c.location).where(mine)).scalars().all()
-    conn.execute(delete(files).where(mine))
+    locations = take_files(conn, files.c.solution_id == solution_id)
     # SQLite may give the id to the next solution, which nobody has unlocked.
     conn.execute(delete(unlocks).where(_unlocks_of(solution_id)))
     remove_part(conn, solutions, solution_id)
-    return tuple(location for location in locations if location)
+    return locations
 
 
 def _unlocks_of(solution_id: int) -> Any:

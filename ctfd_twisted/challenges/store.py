@@ -15,6 +15,7 @@ from ctfd_twisted.challenges.registry import challenge_types
 from ctfd_twisted.challenges.tables import challenge_ends, challenges, dynamic_challenge, files, ratings, solutions
 from ctfd_twisted.db.notices import touch
 from ctfd_twisted.errors import Invalid, Malformed, NotFound
+from ctfd_twisted.files.store import take_files
 from ctfd_twisted.http.dates import naive
 from ctfd_twisted.interfaces import IChallengeType
 from ctfd_twisted.scoring.tables import submissions, unlocks
@@ -80,8 +81,7 @@ def delete_challenge(conn: Connection, challenge_id: int) -> tuple[str, ...]:
     _row(conn, challenge_id, lock=True)
     solution = select(solutions.c.id).where(solutions.c.challenge_id == challenge_id)
     of_it = (files.c.challenge_id == challenge_id) | files.c.solution_id.in_(solution)
-    locations = conn.execute(select(files.c.location).where(of_it)).scalars().all()
-    conn.execute(delete(files).where(of_it))
+    locations = take_files(conn, of_it)
     conn.execute(delete(unlocks).where(unlocks.c.type == "solutions", unlocks.c.target.in_(solution)))
     touch(conn, *_whose(conn, challenge_id))
     # Databases that CTFd began long ago lack some of the cascades, so what they should do is done before.
@@ -91,7 +91,7 @@ def delete_challenge(conn: Connection, challenge_id: int) -> tuple[str, ...]:
     conn.execute(update(challenges).where(challenges.c.next_id == challenge_id).values(next_id=None))
     conn.execute(delete(challenges).where(challenges.c.id == challenge_id))
     touch(conn, "challenges", "standings")
-    return tuple(location for location in locations if location)
+    return locations
 
 
 def _whose(conn: Connection, challenge_id: int) -> Iterator[str]:

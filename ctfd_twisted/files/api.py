@@ -8,6 +8,7 @@ from ctfd_twisted.challenges.ids import row_id
 from ctfd_twisted.db.database import Database
 from ctfd_twisted.db.threads import carried_through
 from ctfd_twisted.files import store
+from ctfd_twisted.files.store import FileFilter, FileShown
 from ctfd_twisted.files.uploads import Uploads
 from ctfd_twisted.http.answers import Answer, done, ok
 from ctfd_twisted.http.call import Call
@@ -27,18 +28,18 @@ class FilesApi:
         self._db = db
         self._uploads = uploads
 
-    @routes.get(_ALL, ADMIN)
+    @routes.get(_ALL, ADMIN, query=FileFilter, data=list[FileShown])
     async def list_files(self, call: Call) -> Answer:
         """All files, or those that the query describes."""
-        return ok(await self._db.read(store.list_files, call.query(store.FileFilter)))
+        return ok(await self._db.read(store.list_files, call.query(FileFilter)))
 
-    @routes.get(_ONE, ADMIN)
+    @routes.get(_ONE, ADMIN, data=FileShown)
     async def show(self, call: Call, file_id: str) -> Answer:
         """One file."""
         del call
         return ok(await self._db.read(store.read_file, row_id(file_id)))
 
-    @routes.delete(_ONE, ADMIN)
+    @routes.delete(_ONE, ADMIN, data=None)
     async def delete(self, call: Call, file_id: str) -> Answer:
         """Remove a file, then its content."""
         del call

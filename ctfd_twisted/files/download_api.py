@@ -9,18 +9,21 @@ from twisted.internet.interfaces import IReactorTime
 from ctfd_twisted.db.database import Database
 from ctfd_twisted.db.threads import InThread
 from ctfd_twisted.errors import NotFound
-from ctfd_twisted.files import store
+from ctfd_twisted.files import store as rows
 from ctfd_twisted.files.admission import Doorkeeper
-from ctfd_twisted.files.disk import Content, Disk
+from ctfd_twisted.files.content import Content, Elsewhere, Store
 from ctfd_twisted.files.rules import content_type, disposition
 from ctfd_twisted.files.sending import Download
-from ctfd_twisted.http.answers import TEXT, Answer, StreamedAnswer
+from ctfd_twisted.files.trouble import reached
+from ctfd_twisted.http.answers import TEXT, Answer, StreamedAnswer, redirect
 from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.gates import ANYONE
 from ctfd_twisted.http.routes import Routes
 
 #: Whatever is in a file, it does nothing in this site's name.
 _HARMLESS: Final = (b"Content-Security-Policy", b"default-src 'none'; sandbox")
+#: Whoever has a copy asks again whether it is still theirs.
+_ASK_AGAIN: Final = (b"Cache-Control", b"no-cache")
 _ASKED: Final = ("range", "if-range", "if-none-match", "if-modified-since")
 
 
@@ -30,10 +33,10 @@ class DownloadApi:
     routes = Routes()
 
     def __init__(
-        self, db: Database, disk: Disk, in_thread: InThread, doorkeeper: Doorkeeper, clock: IReactorTime
+        self, db: Database, store: Store, in_thread: InThread, doorkeeper: Doorkeeper, clock: IReactorTime
     ) -> None:
         self._db = db
-        self._disk = disk
+        self._store = store
         self._in_thread = in_thread
         self._doorkeeper = doorkeeper
         self._clock = clock
@@ -41,17 +44,20 @@ class DownloadApi:
     @routes.get("/files/<path:location>", ANYONE, before_setup=True)
     async def download(self, call: Call, location: str) -> Answer:
         """The file at *location*, or the part of it that ``Range`` asks for."""
-        await self._doorkeeper.admit(call, await self._db.read(store.find_file, location))
-        content = await self._in_thread(self._disk.open, location)
-        if content is None:
+        await self._doorkeeper.admit(call, await self._db.read(rows.find_file, location))
+        name, method = location.rpartition("/")[2], call.request.method.decode("ascii", "replace")
+        found = await reached(self._in_thread(self._store.offer, location, name, method))
+        if found is None:
             raise NotFound
-        return self._answer(call, location.rpartition("/")[2], content)
+        if isinstance(found, Elsewhere):
+            return redirect(found.url, _ASK_AGAIN)
+        return self._answer(call, name, found)
 
     def _answer(self, call: Call, name: str, content: Content) -> Answer:
         version = content.version
         headers: tuple[tuple[bytes, bytes], ...] = (
             (b"Accept-Ranges", b"bytes"),
-            (b"Cache-Control", b"no-cache"),
+            _ASK_AGAIN,
             (b"Content-Disposition", disposition(name).encode("ascii")),
             (b"ETag", version.etag.encode("ascii")),
             (b"Last-Modified", version.last_modified.encode("ascii")),

@@ -1,17 +1,17 @@
-"""An upload's body to files, a piece at a time. Every method here waits for the disk."""
+"""An upload's body to the store, a piece at a time. Every method here waits for the store."""
 
 from __future__ import annotations
 
 import hashlib
-import shutil
-from pathlib import Path
-from typing import BinaryIO, Final
+import secrets
+from typing import Final
 
 from msgspec import Struct
 from multipart import MultipartError, MultipartSegment, PushMultipartParser
 
 from ctfd_twisted.errors import DomainError, Invalid, TooLarge
-from ctfd_twisted.files.disk import Disk
+from ctfd_twisted.files.content import Staged, Store
+from ctfd_twisted.files.rules import Place, safe_name
 from ctfd_twisted.http.forms import TEXT, boundary_of, unreadable
 
 #: So many parts are read of one upload.
@@ -21,26 +21,28 @@ _FILE: Final = "file"
 
 
 class Part(Struct, frozen=True):
-    """A file that has come whole: what it was called, where it waits, and the SHA-1 of its content in hex."""
+    """A file that has come whole: its content, the place that it has if nobody names another, and the SHA-1 in hex."""
 
-    filename: str
-    path: Path
+    place: Place
+    content: Staged
     sha1: str
 
 
 class Received:
-    """One upload: its text fields, and its files in a folder of their own until they are moved to their places."""
+    """One upload: its text fields, and its files, staged until they are kept."""
 
-    def __init__(self, disk: Disk, content_type: bytes) -> None:
-        self._disk = disk
+    def __init__(self, store: Store, content_type: bytes) -> None:
+        self._store = store
         self.fields: dict[str, str] = {}
         self.parts: list[Part] = []
-        #: Why the upload can't be taken: it is broken, or the disk refuses.
+        #: Why the upload can't be taken: it is broken, or the store refuses.
         self.problem: DomainError | OSError | None = None
+        #: Whether a file came whose name nothing is left of; the fields behind it may still be wanted.
+        self.unnamed = False
         self._parser: PushMultipartParser | None = None
-        self._folder: Path | None = None
         self._segment: MultipartSegment | None = None
-        self._file: BinaryIO | None = None
+        self._place: Place | None = None
+        self._content: Staged | None = None
         self._sha1 = hashlib.sha1(usedforsecurity=False)
         self._text = bytearray()
         self._length = 0
@@ -73,27 +75,29 @@ class Received:
                 self._give_up(error)
 
     def discard(self) -> None:
-        """Remove what has not been moved to its place."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            self._folder = None
+        """Remove what has not been kept."""
+        if self._content is not None:
+            self._content.discard()
+            self._content = None
+        for part in self.parts:
+            part.content.discard()
+        self.parts = []
 
     def _begin(self, segment: MultipartSegment) -> None:
         self._segment = segment
         self._text = bytearray()
         if segment.name != _FILE or segment.filename is None:
             return
-        if self._folder is None:
-            self._folder = self._disk.stage()
-        self._file = (self._folder / str(len(self.parts))).open("wb")
+        self._place = Place(secrets.token_hex(16), safe_name(segment.filename))
+        if not self._place.name:
+            self.unnamed = True
+            return
+        self._content = self._store.stage(self._place.location)
         self._sha1 = hashlib.sha1(usedforsecurity=False)
 
     def _take(self, data: bytes | bytearray) -> None:
-        if self._file is not None:
-            self._file.write(data)
+        if self._content is not None:
+            self._content.write(data)
             self._sha1.update(data)
         elif self._segment is not None and self._segment.filename is None:
             self._length += len(data)
@@ -102,15 +106,14 @@ class Received:
             self._text += data
 
     def _end(self) -> None:
-        segment, file = self._segment, self._file
-        if file is not None and segment is not None:
-            file.close()
-            self._file = None
-            self.parts.append(Part(segment.filename or "", Path(file.name), self._sha1.hexdigest()))
+        segment, content = self._segment, self._content
+        if content is not None and self._place is not None:
+            content.close()
+            self._content = None
+            self.parts.append(Part(self._place, content, self._sha1.hexdigest()))
         elif segment is not None and segment.name and segment.filename is None:
             self.fields[segment.name] = self._text.decode("utf-8", "replace").replace("\0", "")
 
     def _give_up(self, error: MultipartError | DomainError | OSError) -> None:
         self.problem = unreadable(str(error.args[0])) if isinstance(error, MultipartError) else error
         self.discard()
-        self.parts.clear()

@@ -83,6 +83,11 @@ class Place(NamedTuple):
         return f"{self.directory}/{self.name}"
 
 
+def is_location(text: str) -> bool:
+    """Whether *text* may be a file's location: a path downwards, without anything that a path means beside names."""
+    return "\0" not in text and not any(part in {"", ".", ".."} for part in text.split("/"))
+
+
 def safe_name(name: str) -> str:
     """*name* without a path, in ASCII letters, digits, ``_``, ``-`` and ``.``, not beginning with a dot; maybe empty.
 

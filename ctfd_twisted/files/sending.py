@@ -10,7 +10,7 @@ from twisted.web.server import Request
 from zope.interface import implementer
 
 from ctfd_twisted.db.threads import InThread
-from ctfd_twisted.files.disk import Content
+from ctfd_twisted.files.content import Content
 
 #: So many bytes are read at a time, and are in memory for each download.
 PIECE: Final = 128 * 1024

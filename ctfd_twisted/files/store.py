@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from datetime import datetime
+from typing import Any, Final, Literal, TypedDict
 
 import msgspec
 from msgspec import UNSET, UnsetType
-from sqlalchemy import Connection, Row, delete, insert, select, update
+from sqlalchemy import Column, ColumnElement, Connection, Row, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from ctfd_twisted.challenges.tables import files, solutions
+from ctfd_twisted.challenges.tables import challenges, files, solutions
+from ctfd_twisted.content.tables import pages
 from ctfd_twisted.db.columns import given, matching
 from ctfd_twisted.db.notices import touch
 from ctfd_twisted.errors import Invalid, NotFound
+from ctfd_twisted.files.loose import loosen, settle
+
+
+class FileShown(TypedDict):
+    """A stored file; ``location`` is where it is below ``/files/``, ``sha1sum`` is in hex."""
+
+    id: int
+    type: str | None
+    location: str | None
+    sha1sum: str | None
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -48,27 +60,36 @@ class FileFilter(msgspec.Struct, frozen=True):
     field: Literal["type", "location"] | UnsetType = UNSET
 
 
-def list_files(conn: Connection, wanted: FileFilter) -> list[dict[str, Any]]:
+def list_files(conn: Connection, wanted: FileFilter) -> list[FileShown]:
     """All files that *wanted* describes, by id."""
-    return [_readout(row) for row in conn.execute(matching(select(files), files, wanted).order_by(files.c.id))]
+    return [file_readout(row) for row in conn.execute(matching(select(files), files, wanted).order_by(files.c.id))]
 
 
-def read_file(conn: Connection, file_id: int) -> dict[str, Any]:
+def read_file(conn: Connection, file_id: int) -> FileShown:
     """One file. Raises ``NotFound``."""
     row = conn.execute(select(files).where(files.c.id == file_id)).first()
     if row is None:
         raise NotFound
-    return _readout(row)
+    return file_readout(row)
 
 
-def delete_file(conn: Connection, file_id: int) -> str | None:
-    """Remove a file's row; its location, whose content is to be removed. Raises ``NotFound``."""
-    row = conn.execute(delete(files).where(files.c.id == file_id).returning(files.c.location)).first()
-    if row is None:
+def take_files(conn: Connection, which: ColumnElement[bool]) -> tuple[str, ...]:
+    """Remove the rows of *which* files; their locations, whose content is to be removed after the commit.
+
+    It is also written down, for whoever may have to do it later.
+    """
+    taken = conn.execute(delete(files).where(which).returning(files.c.location)).scalars().all()
+    locations = tuple(location for location in taken if location)
+    loosen(conn, locations)
+    return locations
+
+
+def delete_file(conn: Connection, file_id: int) -> tuple[str, ...]:
+    """Remove a file's row, as ``take_files`` does. Raises ``NotFound``."""
+    if conn.execute(select(files.c.id).where(files.c.id == file_id)).first() is None:
         raise NotFound
     touch(conn, "challenges")
-    location: str | None = row.location
-    return location
+    return take_files(conn, files.c.id == file_id)
 
 
 class Owner(msgspec.Struct, frozen=True):
@@ -80,14 +101,23 @@ class Owner(msgspec.Struct, frozen=True):
     solution_id: int | None = None
 
 
-class Added(msgspec.Struct, frozen=True):
-    """A file that has come: what is shown of it, and whether its location is new."""
+_OWNERS: Final[dict[str, Column[Any]]] = {
+    "challenge_id": challenges.c.id,
+    "page_id": pages.c.id,
+    "solution_id": solutions.c.id,
+}
 
-    shown: dict[str, Any]
-    new: bool
+
+def expect_files(conn: Connection, now: datetime, owner: Owner, locations: Sequence[str]) -> None:
+    """Write down that content comes to *locations*; raises ``Invalid`` where the owner does not exist."""
+    for name, column in _OWNERS.items():
+        number = getattr(owner, name)
+        if number is not None and conn.execute(select(column).where(column == number)).first() is None:
+            raise _no_such(owner)
+    loosen(conn, locations, now)
 
 
-def add_files(conn: Connection, owner: Owner, contents: Sequence[tuple[str, str]]) -> list[Added]:
+def add_files(conn: Connection, owner: Owner, contents: Sequence[tuple[str, str]]) -> list[FileShown]:
     """Add a row for each location and SHA-1 (hex) of *contents*; a row that names the location already is changed.
 
     Raises ``Invalid`` where the owner does not exist.
@@ -96,42 +126,32 @@ def add_files(conn: Connection, owner: Owner, contents: Sequence[tuple[str, str]
         with conn.begin_nested():
             added = [_add_file(conn, {**given(owner), "location": place, "sha1sum": sha1}) for place, sha1 in contents]
     except IntegrityError:
-        raise Invalid({owner.type: [f"There is no such {owner.type}"]}) from None
+        raise _no_such(owner) from None
     touch(conn, "challenges")
     return added
 
 
-def _add_file(conn: Connection, columns: dict[str, Any]) -> Added:
+def _add_file(conn: Connection, columns: dict[str, Any]) -> FileShown:
     named = files.c.location == columns["location"]
     changed = conn.execute(update(files).where(named).values(**columns).returning(files)).all()
     if changed:
-        return Added(_readout(min(changed, key=lambda row: row.id)), new=False)
-    return Added(_readout(conn.execute(insert(files).values(**columns).returning(files)).one()), new=True)
+        return file_readout(min(changed, key=lambda row: row.id))
+    return file_readout(conn.execute(insert(files).values(**columns).returning(files)).one())
 
 
-def forget_files(conn: Connection, file_ids: Sequence[int]) -> None:
-    """Remove the rows of files whose content could not be kept."""
-    conn.execute(delete(files).where(files.c.id.in_(file_ids)))
-    touch(conn, "challenges")
+def _no_such(owner: Owner) -> Invalid:
+    return Invalid({owner.type: [f"There is no such {owner.type}"]})
 
 
-class Leftover(msgspec.Struct, frozen=True):
-    """Content that no row names any more; ``alone`` says that none names anything else in its directory either."""
-
-    location: str
-    alone: bool
-
-
-def leftovers(conn: Connection, locations: Sequence[str]) -> tuple[Leftover, ...]:
-    """Those of *locations* that no row names any more: CTFd may have named one twice, or a new file has come to it."""
-    found = []
-    for location in locations:
-        if conn.execute(select(files.c.id).where(files.c.location == location).limit(1)).first() is None:
-            directory = location.partition("/")[0] + "/"
-            beside = select(files.c.id).where(files.c.location.startswith(directory, autoescape=True)).limit(1)
-            found.append(Leftover(location, conn.execute(beside).first() is None))
-    return tuple(found)
+def keep_files(
+    conn: Connection, owner: Owner, contents: Sequence[tuple[str, str]], expected: Sequence[str]
+) -> list[FileShown]:
+    """``add_files`` for content that has come; nothing more is *expected* at those locations."""
+    added = add_files(conn, owner, contents)
+    settle(conn, expected)
+    return added
 
 
-def _readout(row: Row[Any]) -> dict[str, Any]:
+def file_readout(row: Row[Any]) -> FileShown:
+    """One file as every endpoint shows it."""
     return {"id": row.id, "type": row.type, "location": row.location, "sha1sum": row.sha1sum}

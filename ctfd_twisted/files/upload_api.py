@@ -1,8 +1,7 @@
-"""``POST /api/v1/files``, and how its body comes to the disk."""
+"""``POST /api/v1/files``, and how its body comes to the store."""
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, Literal
 
@@ -12,14 +11,16 @@ from twisted.web.server import Request
 
 from ctfd_twisted.db.threads import InThread, carried_through
 from ctfd_twisted.errors import Invalid
-from ctfd_twisted.files.disk import Disk
-from ctfd_twisted.files.receiving import Part, Received
-from ctfd_twisted.files.rules import Place, place_of, safe_name
-from ctfd_twisted.files.store import Owner
+from ctfd_twisted.files.content import Store
+from ctfd_twisted.files.receiving import Received
+from ctfd_twisted.files.rules import Place, place_of
+from ctfd_twisted.files.store import FileShown, Owner
+from ctfd_twisted.files.trouble import reached
 from ctfd_twisted.files.uploads import Uploads
 from ctfd_twisted.http.answers import Answer, ok
 from ctfd_twisted.http.bodies import read_query
 from ctfd_twisted.http.call import Call
+from ctfd_twisted.http.described import Body
 from ctfd_twisted.http.gates import ADMIN
 from ctfd_twisted.http.intake import taken_by
 from ctfd_twisted.http.routes import Route, Routes
@@ -34,7 +35,10 @@ LetsIn = Callable[[Request, Route], Coroutine[Any, Any, bool]]
 
 
 class UploadFields(msgspec.Struct, frozen=True):
-    """What an upload says beside its files; each owner has two names."""
+    """What an upload says beside its files; each owner has two names.
+
+    ``location`` is a directory and a name, for one file; without it, a file gets a directory of its own.
+    """
 
     type: Literal["standard", "challenge", "page", "solution"] = "standard"
     challenge_id: int | UnsetType = UNSET
@@ -59,17 +63,20 @@ class UploadApi:
 
     routes = Routes()
 
-    def __init__(self, uploads: Uploads, disk: Disk, in_thread: InThread) -> None:
+    def __init__(self, uploads: Uploads, store: Store, in_thread: InThread) -> None:
         self._uploads = uploads
-        self._disk = disk
+        self._store = store
         self._in_thread = in_thread
 
-    @routes.post(_PATH, ADMIN)
+    @routes.post(_PATH, ADMIN, body=Body(UploadFields, files="file"), data=list[FileShown])
     async def upload(self, call: Call) -> Answer:
-        """Keep the files of the body; another kind of body brings none."""
+        """Upload files; what comes to a location that is taken replaces the file there.
+
+        Another kind of body brings no file, and is answered with an empty list.
+        """
         if not is_multipart(call.request.getHeader(b"content-type")):
             return ok([])
-        return await carried_through(self._upload(call))
+        return await reached(carried_through(self._upload(call)))
 
     async def _upload(self, call: Call) -> Answer:
         received = await self._received(call)
@@ -77,10 +84,10 @@ class UploadApi:
             if received.problem is not None:
                 raise received.problem
             fields = read_query(received.fields, UploadFields)
-            places = _places(received.parts, fields.location)
+            places = _places(received, fields.location or UNSET)
             if not places:
                 return ok([])
-            return ok(await self._uploads.add(fields.owner(), received, places))
+            return ok(await self._uploads.add(fields.owner(), received.parts, places))
         finally:
             await self._in_thread(received.discard)
 
@@ -91,17 +98,17 @@ class UploadApi:
             return claimed
         # The request holds it: this server has no intake.
         content_type = call.request.getHeader(b"content-type") or b""
-        received = Received(self._disk, content_type)
+        received = Received(self._store, content_type)
         await self._in_thread(received.feed, call.raw_body())
         await self._in_thread(received.finish)
         return received
 
 
 class UploadIntake:
-    """Takes the bodies of uploads to the disk; bodies of *limit* bytes at most, and of administrators alone."""
+    """Takes the bodies of uploads to the store; bodies of *limit* bytes at most, and of administrators alone."""
 
-    def __init__(self, disk: Disk, in_thread: InThread, lets_in: LetsIn, root: str, limit: int) -> None:
-        self._disk = disk
+    def __init__(self, store: Store, in_thread: InThread, lets_in: LetsIn, root: str, limit: int) -> None:
+        self._store = store
         self._path = (root + _PATH).encode("utf-8")
         self._lets_in = lets_in
         self.in_thread = in_thread
@@ -118,7 +125,7 @@ class UploadIntake:
 
     def receiver(self, request: Request) -> Received:
         """A place for what comes."""
-        return Received(self._disk, request.getHeader(b"content-type") or b"")
+        return Received(self._store, request.getHeader(b"content-type") or b"")
 
 
 def is_multipart(content_type: bytes | None) -> bool:
@@ -126,14 +133,14 @@ def is_multipart(content_type: bytes | None) -> bool:
     return (content_type or b"").split(b";", 1)[0].strip().lower() == b"multipart/form-data"
 
 
-def _places(parts: list[Part], location: str | UnsetType) -> list[Place]:
-    if not all(safe_name(part.filename) for part in parts):
+def _places(received: Received, location: str | UnsetType) -> list[Place]:
+    if received.unnamed:
         raise Invalid({"file": ["A file needs a name"]})
     if location is UNSET:
-        return [Place(secrets.token_hex(16), safe_name(part.filename)) for part in parts]
-    if len(parts) > 1:
+        return [part.place for part in received.parts]
+    if len(received.parts) > 1:
         raise Invalid({"location": [_ONE_ONLY]})
     place = place_of(location)
     if place is None:
         raise Invalid({"location": [_TWO_PARTS]})
-    return [place for _ in parts]
+    return [place for _ in received.parts]

@@ -67,6 +67,7 @@ HASH_INDEXES = (("config_key", "config", ("key",)), ("files_location", "files", 
 TABLES = (
     "ctfp_leases",
     "ctfp_secrets",
+    "ctfp_loose_files",
     "ctfp_sessions",
     "ctfp_token_uses",
     "ctfp_challenge_ends",
@@ -119,6 +120,12 @@ def _common() -> None:
         "ctfp_secrets",
         Column("name", String(80), primary_key=True),
         Column("value", Text, nullable=False),
+    )
+    op.create_table(
+        "ctfp_loose_files",
+        _id(),
+        Column("location", Text, nullable=False),
+        Column("since", DateTime),
     )
 
 

@@ -1,7 +1,6 @@
 """POST /api/v1/files."""
 
 import hashlib
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -148,10 +147,31 @@ def test_a_disk_that_refuses_leaves_no_row(
     assert stored(uploads) == []
 
 
-def test_what_a_killed_process_left_goes_after_a_day(platform: MemoryPlatform, uploads: Path) -> None:
-    left = Disk(uploads).stage()
-    (left / "0").write_text("half")
-    recent = Disk(uploads).stage()
-    os.utime(left, (0, 0))
-    assert send(platform.admin(), ("a.txt", b"a")).status == 200
-    assert (left.exists(), recent.exists()) == (False, True)
+def test_an_empty_location_is_none(platform: MemoryPlatform) -> None:
+    (file,) = send(platform.admin(), ("a.txt", b"a"), location="").data
+    assert len(file["location"]) == 32 + len("/a.txt")
+
+
+def test_a_file_without_a_name_keeps_nothing_of_the_others(platform: MemoryPlatform, uploads: Path) -> None:
+    reply = send(platform.admin(), ("a.txt", b"a"), ("", b""), ("b.txt", b"b"))
+    assert reply.errors == {"file": ["A file needs a name"]}
+    assert stored(uploads) == []
+
+
+@pytest.mark.parametrize("number", ["", "1.5", "99999999999", "-0x1", "None"])
+def test_an_owner_is_named_by_a_number(platform: MemoryPlatform, number: str) -> None:
+    reply = send(platform.admin(), ("a.txt", b"a"), type="challenge", challenge_id=number)
+    assert (reply.status, reply.errors) == (400, {"challenge_id": "value is not a valid integer"})
+
+
+def test_no_location_leads_into_the_place_of_what_comes(platform: MemoryPlatform) -> None:
+    (file,) = send(platform.admin(), ("a.txt", b"a"), location=".incoming/a.txt").data
+    assert file["location"] == "incoming/a.txt"
+
+
+def test_an_upload_that_is_refused_does_not_touch_what_it_would_replace(platform: MemoryPlatform) -> None:
+    admin = platform.admin()
+    (file,) = send(admin, ("a.txt", b"old"), location="d/a.txt").data
+    assert send(admin, ("a.txt", b"new"), location="d/a.txt", type="challenge", challenge_id=99).status == 400
+    assert admin.get("/files/d/a.txt").body == b"old"
+    assert admin.get(FILES).data == [file]

@@ -1,11 +1,13 @@
 """Claims about the folder of uploads: what is in it is found, and nothing else."""
 
 import os
+import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from ctfd_twisted.files.disk import Disk
+from ctfd_twisted.files.disk import FORGOTTEN, Disk
 
 
 @pytest.fixture
@@ -19,8 +21,8 @@ def disk(tmp_path: Path) -> Disk:
 def test_a_file_is_found_with_its_version(disk: Disk) -> None:
     content = disk.open("abc/a.txt")
     assert content is not None
-    with content.file:
-        assert content.file.read() == b"content"
+    with closing(content.file) as file:
+        assert file.read(100) == b"content"
     assert content.version.size == 7
 
 
@@ -71,3 +73,23 @@ def test_a_pipe_is_no_file(disk: Disk) -> None:
 
 def test_a_folder_that_is_not_there_holds_nothing(tmp_path: Path) -> None:
     assert Disk(tmp_path / "none").open("abc/a.txt") is None
+
+
+def test_a_folder_that_can_not_be_is_told_of(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match="file"):
+        Disk(tmp_path / "file").check()
+    Disk(tmp_path / "a" / "b").check()
+    assert (tmp_path / "a" / "b").is_dir()
+
+
+def test_what_a_killed_process_left_is_forgotten_after_an_hour(disk: Disk) -> None:
+    disk.forget()
+    left, recent = disk.stage("abc/b.txt"), disk.stage("abc/c.txt")
+    left.close()
+    recent.close()
+    waiting = sorted((disk.root / ".incoming").iterdir())
+    an_hour_ago = time.time() - FORGOTTEN - 1
+    os.utime(waiting[0], (an_hour_ago, an_hour_ago))
+    disk.forget()
+    assert list((disk.root / ".incoming").iterdir()) == waiting[1:]

@@ -9,7 +9,7 @@ from twisted.internet.task import Clock
 
 from ctfd_twisted.db.database import start_inline
 from ctfd_twisted.db.threads import in_thread
-from ctfd_twisted.files.disk import Content
+from ctfd_twisted.files.content import Content
 from ctfd_twisted.files.rules import Version
 from ctfd_twisted.files.sending import PATIENCE, PIECE, Download
 from ctfd_twisted.testing import result_of
