@@ -12,6 +12,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import jsonschema_rs
 import psycopg
 import pytest
 from sqlalchemy import Connection, Engine
@@ -20,10 +21,14 @@ from ctfd_twisted.db.engine import Engines, open_engines
 from ctfd_twisted.db.migrate import migrate
 from ctfd_twisted.db.notices import taken_topics
 from ctfd_twisted.schema import metadata
+from ctfd_twisted.testing import MemoryPlatform
 
 DATA = Path(__file__).parent / "data"
 MEMORY = "/dev/shm"  # noqa: S108 - a folder of its own is made in it
 BOTH = ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)]
+
+#: Every answer of the API is held to its document, in every test.
+MemoryPlatform.make_validator = jsonschema_rs.Draft202012Validator
 
 
 @pytest.fixture

@@ -7,12 +7,12 @@ threads, races, real TLS, and the limits of twisted.web's own protocol.
 from __future__ import annotations
 
 import re
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import msgspec
 from sqlalchemy import Connection, Engine
@@ -32,6 +32,7 @@ from ctfd_twisted.db.writes import insert_row
 from ctfd_twisted.schema import metadata
 from ctfd_twisted.service import make_platform
 from ctfd_twisted.settings import Settings
+from ctfd_twisted.testing.conformance import Conformance, MakeValidator
 from ctfd_twisted.testing.fake_agent import FakeAgents
 from ctfd_twisted.testing.webhooks import MemoryReach
 
@@ -114,11 +115,16 @@ class Reply(msgspec.Struct, frozen=True):
         return self.headers["location"]
 
 
+#: Is told method, path, and answer, and raises ``AssertionError`` where it may not be so.
+Check = Callable[[str, str, Reply], None]
+
+
 class Client:
     """Somebody who talks to a platform in memory: with an access token, or as a browser with cookies."""
 
-    def __init__(self, resource: IResource, token: str | None = None) -> None:
+    def __init__(self, resource: IResource, token: str | None = None, check: Check | None = None) -> None:
         self._resource = resource
+        self._check = check
         self.token = token
         self.cookies: dict[str, str] = {}
 
@@ -141,7 +147,10 @@ class Client:
             headers["Content-Type"] = content_type
         if self.cookies:
             headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
-        return result_of(self._send(method, path, headers, options))
+        reply = result_of(self._send(method, path, headers, options))
+        if self._check is not None:
+            self._check(method, path, reply)
+        return reply
 
     async def _send(self, method: str, path: str, headers: dict[str, str], options: dict[str, Any]) -> Reply:
         # A stub for each request: one that lasted would keep cookies in a jar of its own.
@@ -196,6 +205,10 @@ class Client:
 class MemoryPlatform:
     """A platform in memory; ``settings`` as :func:`settings_for_tests` takes them, files are read by *file_in*."""
 
+    #: With it, every answer of the API is held to the API's document.
+    make_validator: ClassVar[MakeValidator | None] = None
+    _documents: ClassVar[dict[tuple[int, str], Conformance]] = {}
+
     def __init__(self, clock: Clock | None = None, file_in: Start = start_inline, **settings: Any) -> None:
         self.clock = clock or Clock()
         if clock is None:
@@ -237,7 +250,16 @@ class MemoryPlatform:
 
     def client(self, token: str | None = None) -> Client:
         """Somebody new."""
-        return Client(self.platform.resource, token)
+        return Client(self.platform.resource, token, self._check if self.make_validator is not None else None)
+
+    def _check(self, method: str, path: str, reply: Reply) -> None:
+        if not path.startswith(f"{self.settings.application_root}/api/v1/") or self.make_validator is None:
+            return
+        key = (self.settings.malformed_payload_status, self.settings.application_root)
+        if key not in self._documents:
+            document = Client(self.platform.resource).get(f"{key[1]}/api/v1/openapi.json").json
+            self._documents[key] = Conformance(document, self.make_validator)
+        self._documents[key].check(method, path, reply.status, reply.headers.get("content-type"), reply.body)
 
     def admin(self, name: str = "admin") -> Client:
         """An administrator with an access token; made, hidden, where there is none of this name."""

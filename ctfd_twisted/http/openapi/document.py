@@ -54,8 +54,8 @@ _LOGIN: Final = frozenset({ADMIN, AUTHED, TEAM_REQUIRED})
 
 
 def make_document(table: Iterable[tuple[Route, Handler]], *, malformed_status: int, root: str = "") -> dict[str, Any]:
-    """The document of those routes of *table* that are part of the API, as a JSON value."""
-    handlers = {route: handler for route, handler in table if route.is_api}
+    """The document of those routes of *table* that are part of the API and say what they answer, as a JSON value."""
+    handlers = {route: handler for route, handler in table if route.is_api and route.is_described}
     responses = Responses(list(handlers), malformed_status)
     paths: dict[str, dict[str, Any]] = {}
     tags: dict[str, str] = {}
