@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 from sqlalchemy import Column, ColumnElement, Table, and_
@@ -13,7 +13,7 @@ from ctfd_twisted.accounts.tables import teams, users
 class AccountKind(msgspec.Struct, frozen=True):
     """One kind of account, and how other rows name it; ``word`` is singular."""
 
-    word: str
+    word: Literal["user", "team"]
     table: Table
     column: str
 

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
+import msgspec
+
 from ctfd_twisted.challenges.ids import row_id
 from ctfd_twisted.db.database import Database
 from ctfd_twisted.db.snapshot import KeyedSnapshots, Snapshot
@@ -19,7 +21,9 @@ from ctfd_twisted.scoring import awards_store
 from ctfd_twisted.scoring.ctftime_api import CtftimeApi
 from ctfd_twisted.scoring.scoreboard import (
     TOPICS,
+    BoardLine,
     Top,
+    TopAccount,
     last_release,
     read_releases,
     read_scoreboard,
@@ -37,6 +41,12 @@ def scoring_handlers(db: Database, now: Callable[[], datetime]) -> list[HasRoute
     return [ScoreboardApi(db), CtftimeApi(db, now), AwardsApi(db), SubmissionsApi(db), StatisticsApi(db)]
 
 
+class TopQuery(msgspec.Struct, frozen=True):
+    """Of which bracket the first are asked for."""
+
+    bracket_id: str | None = None
+
+
 class ScoreboardApi:
     """The public board; what it answers was made after the last commit that moved it, and is the same for everybody."""
 
@@ -47,18 +57,28 @@ class ScoreboardApi:
         self._tops = KeyedSnapshots(db, db.bus, read_top, TOPICS, limit=100)
         self._releases = Snapshot(db, db.bus, read_releases, ("challenges",))
 
-    @routes.get("/api/v1/scoreboard", ACCOUNTS_VISIBLE, SCORES_VISIBLE)
+    @routes.get("/api/v1/scoreboard", ACCOUNTS_VISIBLE, SCORES_VISIBLE, data=list[BoardLine])
     def show_board(self, call: Call) -> Any:
         """Everybody, first place first."""
         root = call.url("")
         body = self._boards.ready(root)
         return _later(self._boards.get(root)) if body is None else Answer(body)
 
-    @routes.get("/api/v1/scoreboard/top/<int:count>", ACCOUNTS_VISIBLE, SCORES_VISIBLE)
+    @routes.get(
+        "/api/v1/scoreboard/top/<int:count>",
+        ACCOUNTS_VISIBLE,
+        SCORES_VISIBLE,
+        query=TopQuery,
+        data=dict[str, TopAccount],
+    )
     def show_top(self, call: Call, count: int) -> Any:
-        """The first *count*, from 1 to 50, with what they scored and when."""
+        """The first ``count``, from 1 to 50, with what they scored and when; the keys are the places.
+
+        With ``bracket_id`` the accounts of that bracket alone, whose places are counted anew; what no bracket has for
+        an id answers an empty object.
+        """
         bracket_id = None
-        bracket = call.argument("bracket_id")
+        bracket = call.query(TopQuery).bracket_id
         if bracket is not None:
             try:
                 bracket_id = row_id(bracket)
@@ -88,23 +108,23 @@ class AwardsApi:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    @routes.get("/api/v1/awards", ADMIN)
+    @routes.get("/api/v1/awards", ADMIN, query=awards_store.AwardFilter, data=list[awards_store.AwardShown])
     async def list_awards(self, call: Call) -> Answer:
         """All awards, or those that the query describes."""
         return ok(await self._db.read(awards_store.list_awards, call.query(awards_store.AwardFilter)))
 
-    @routes.post("/api/v1/awards", ADMIN)
+    @routes.post("/api/v1/awards", ADMIN, body=awards_store.AwardFields, data=awards_store.AwardShown)
     async def create(self, call: Call) -> Answer:
         """Give an award."""
         return ok(await self._db.run(awards_store.create_award, call.now, call.body(awards_store.AwardFields)))
 
-    @routes.get("/api/v1/awards/<award_id>", ADMIN)
+    @routes.get("/api/v1/awards/<award_id>", ADMIN, data=awards_store.AwardShown)
     async def show(self, call: Call, award_id: str) -> Answer:
         """One award."""
         del call
         return ok(await self._db.read(awards_store.read_award, row_id(award_id)))
 
-    @routes.delete("/api/v1/awards/<award_id>", ADMIN)
+    @routes.delete("/api/v1/awards/<award_id>", ADMIN, data=None)
     async def delete(self, call: Call, award_id: str) -> Answer:
         """Take an award back."""
         del call

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypedDict
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -47,7 +47,25 @@ class AwardFilter(msgspec.Struct, frozen=True):
     field: Literal["name", "description", "category", "icon"] | UnsetType = UNSET
 
 
-def list_awards(conn: Connection, wanted: AwardFilter) -> list[dict[str, Any]]:
+class AwardShown(TypedDict):
+    """An award as administrators read it; ``user`` and ``team`` repeat the ids, ``date`` has an offset."""
+
+    id: int
+    user_id: int | None
+    user: int | None
+    team_id: int | None
+    team: int | None
+    type: str | None
+    name: str | None
+    description: str | None
+    date: str | None
+    value: int | None
+    category: str | None
+    icon: str | None
+    requirements: dict[str, Any] | None
+
+
+def list_awards(conn: Connection, wanted: AwardFilter) -> list[AwardShown]:
     """All awards that *wanted* describes, by id."""
     statement = select(awards).order_by(awards.c.id)
     for name in ("user_id", "team_id", "value", "type", "category", "icon"):
@@ -60,12 +78,12 @@ def list_awards(conn: Connection, wanted: AwardFilter) -> list[dict[str, Any]]:
     return [award_readout(row) for row in conn.execute(statement)]
 
 
-def read_award(conn: Connection, award_id: int) -> dict[str, Any]:
+def read_award(conn: Connection, award_id: int) -> AwardShown:
     """One award. Raises ``NotFound``."""
     return award_readout(_row(conn, award_id))
 
 
-def create_award(conn: Connection, now: datetime, fields: AwardFields) -> dict[str, Any]:
+def create_award(conn: Connection, now: datetime, fields: AwardFields) -> AwardShown:
     """Give an award. Where teams play and no team is named it goes to the user's team.
 
     Raises ``NotFound`` for an unknown user, ``Invalid`` for one without a team, ``Malformed`` where nobody is named
@@ -96,9 +114,23 @@ def delete_award(conn: Connection, award_id: int) -> None:
     _tell(conn, award.user_id, award.team_id)
 
 
-def award_readout(row: Row[Any]) -> dict[str, Any]:
+def award_readout(row: Row[Any]) -> AwardShown:
     """One award as administrators read it."""
-    return {**row._asdict(), "user": row.user_id, "team": row.team_id, "date": iso(row.date)}
+    return {
+        "id": row.id,
+        "user_id": row.user_id,
+        "user": row.user_id,
+        "team_id": row.team_id,
+        "team": row.team_id,
+        "type": row.type,
+        "name": row.name,
+        "description": row.description,
+        "date": iso(row.date),
+        "value": row.value,
+        "category": row.category,
+        "icon": row.icon,
+        "requirements": row.requirements,
+    }
 
 
 def _row(conn: Connection, award_id: int) -> Row[Any]:

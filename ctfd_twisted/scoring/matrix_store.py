@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from sqlalchemy import Connection, Select, select
 
@@ -19,7 +19,53 @@ from ctfd_twisted.scoring.tables import solves, submissions
 _SHOWN: Final = 100
 
 
-def progression_matrix(conn: Connection, competition: Competition, root: str) -> dict[str, Any]:
+class Progress(TypedDict):
+    """One account with the ids of the visible challenges that it has solved, tried wrongly and opened.
+
+    Of the hidden and the banned these are empty. ``url`` begins at the site's root.
+    """
+
+    id: int
+    name: str
+    score: int
+    place: int
+    url: str
+    bracket_id: int | None
+    bracket_name: str | None
+    solves: list[int]
+    attempts: list[int]
+    opens: list[int]
+
+
+class MatrixChallenge(TypedDict):
+    """A visible challenge; ``url`` begins at the site's root."""
+
+    id: int
+    name: str | None
+    value: int | None
+    position: int
+    category: str | None
+    url: str
+
+
+class MatrixBracket(TypedDict):
+    """A bracket."""
+
+    id: int
+    name: str | None
+    description: str | None
+    type: str | None
+
+
+class ProgressMatrix(TypedDict):
+    """The first hundred of the board as administrators see it, against all visible challenges."""
+
+    scoreboard: list[Progress]
+    challenges: list[MatrixChallenge]
+    brackets: list[MatrixBracket]
+
+
+def progression_matrix(conn: Connection, competition: Competition, root: str) -> ProgressMatrix:
     """The first hundred of the board as administrators see it, all visible challenges, and the brackets.
 
     *root* stands before each URL. No freeze applies.
@@ -38,7 +84,7 @@ def progression_matrix(conn: Connection, competition: Competition, root: str) ->
     }
 
 
-def _line(standing: Standing, progress: Sequence[dict[int, list[int]]], where: str) -> dict[str, Any]:
+def _line(standing: Standing, progress: Sequence[dict[int, list[int]]], where: str) -> Progress:
     solved, tried, opened = (done.get(standing.account_id, []) for done in progress)
     return {
         "id": standing.account_id,
@@ -54,7 +100,7 @@ def _line(standing: Standing, progress: Sequence[dict[int, list[int]]], where: s
     }
 
 
-def _challenges(conn: Connection, where: str) -> list[dict[str, Any]]:
+def _challenges(conn: Connection, where: str) -> list[MatrixChallenge]:
     ordered = (
         select(challenges)
         .where(challenges.c.state == "visible")

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Final, Literal, NamedTuple, NotRequired, TypedDict
 
 import msgspec
 from sqlalchemy import Connection, and_, select
@@ -53,14 +53,66 @@ def last_release(releases: Sequence[datetime], now: datetime) -> datetime:
     return releases[place - 1] if place else LONG_AGO
 
 
+class MemberOnBoard(TypedDict):
+    """A listed member of a team on the board, with their own points."""
+
+    id: int
+    oauth_id: int | None
+    name: str | None
+    score: int
+    bracket_id: int | None
+    bracket_name: str | None
+
+
+class BoardLine(TypedDict):
+    """One account on the board; ``members`` are there where teams play. ``account_url`` begins at the site's root."""
+
+    pos: int
+    account_id: int
+    account_url: str
+    account_type: Literal["user", "team"]
+    oauth_id: int | None
+    name: str
+    score: int
+    bracket_id: int | None
+    bracket_name: str | None
+    members: NotRequired[list[MemberOnBoard]]
+
+
+class Scored(TypedDict):
+    """A solve, or an award, whose ``challenge_id`` is null; so is that of a hidden challenge, and a hidden user's id.
+
+    ``date`` is in UTC and ends in ``Z``.
+    """
+
+    challenge_id: int | None
+    account_id: int
+    team_id: int | None
+    user_id: int | None
+    value: int | None
+    date: str
+
+
+class TopAccount(TypedDict):
+    """One of the first, with everything that scored, oldest first."""
+
+    id: int
+    account_url: str
+    name: str
+    score: int
+    bracket_id: int | None
+    bracket_name: str | None
+    solves: list[Scored]
+
+
 def read_scoreboard(conn: Connection, root: str) -> bytes:
-    """The whole board: ``[{pos, account_id, account_url, account_type, oauth_id, name, score, bracket_id, ...}]``."""
+    """The whole board, a list of :class:`BoardLine` in its envelope."""
     competition = read_competition(conn)
     kind = account_kind(teams_mode=competition.teams)
     members = _members(conn, competition) if competition.teams else None
-    data = []
+    data: list[BoardLine] = []
     for row in standings(conn, competition):
-        line: dict[str, Any] = {
+        line: BoardLine = {
             "pos": row.place,
             "account_id": row.account_id,
             "account_url": f"{root}/{kind.word}s/{row.account_id}",
@@ -77,10 +129,10 @@ def read_scoreboard(conn: Connection, root: str) -> bytes:
     return _answer(data)
 
 
-def _members(conn: Connection, competition: Competition) -> defaultdict[int, list[dict[str, Any]]]:
+def _members(conn: Connection, competition: Competition) -> defaultdict[int, list[MemberOnBoard]]:
     """Every listed member of each team with their own points."""
     points = {entry.account_id: entry.score for entry in points_of(conn, competition, USERS, frozen=True)}
-    members: defaultdict[int, list[dict[str, Any]]] = defaultdict(list)
+    members: defaultdict[int, list[MemberOnBoard]] = defaultdict(list)
     user = users.c
     for row in conn.execute(
         select(user.id, user.oauth_id, user.name, user.team_id, user.bracket_id, brackets.c.name.label("bracket_name"))
@@ -108,8 +160,9 @@ def read_top(conn: Connection, wanted: Top) -> tuple[bytes, ...]:
     kind = account_kind(teams_mode=competition.teams)
     board = standings(conn, competition, bracket_id=wanted.bracket_id)[:MOST]
     scored = _scored(conn, competition, board, _known(conn, wanted.released))
-    return tuple(
-        b'"%d":%b' % (row.place, msgspec.json.encode({
+    members = []
+    for row in board:
+        account: TopAccount = {
             "id": row.account_id,
             "account_url": f"{wanted.root}/{kind.word}s/{row.account_id}",
             "name": row.name,
@@ -117,9 +170,9 @@ def read_top(conn: Connection, wanted: Top) -> tuple[bytes, ...]:
             "bracket_id": row.bracket_id,
             "bracket_name": row.bracket_name,
             "solves": scored[row.account_id],
-        }))
-        for row in board
-    )  # fmt: skip
+        }
+        members.append(b'"%d":%b' % (row.place, msgspec.json.encode(account)))
+    return tuple(members)
 
 
 def top_answer(members: tuple[bytes, ...], places: int) -> bytes:
@@ -129,7 +182,7 @@ def top_answer(members: tuple[bytes, ...], places: int) -> bytes:
 
 def _scored(
     conn: Connection, competition: Competition, board: tuple[Standing, ...], known: frozenset[int]
-) -> defaultdict[int, list[dict[str, Any]]]:
+) -> defaultdict[int, list[Scored]]:
     """Solves and awards of each account up to the freeze, oldest first; those of no value too.
 
     Challenges that are not *known*, and hidden and banned members of teams, score without being named.
@@ -157,7 +210,7 @@ def _scored(
     rows = [(row, row.challenge_id if row.challenge_id in known else None) for row in conn.execute(of_solves)]
     rows += [(row, None) for row in conn.execute(of_awards)]
     rows.sort(key=lambda pair: (pair[0].date or LONG_AGO, pair[0].id))
-    scored: defaultdict[int, list[dict[str, Any]]] = defaultdict(list)
+    scored: defaultdict[int, list[Scored]] = defaultdict(list)
     for row, challenge_id in rows:
         account_id = getattr(row, kind.column)
         scored[account_id].append({

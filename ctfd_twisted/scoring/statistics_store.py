@@ -5,9 +5,8 @@ Each is made by a number of statements that does not grow with the competition.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from sqlalchemy import JSON, Column, ColumnElement, Connection, Integer, Table, Text, cast, distinct, func, select
 from sqlalchemy.types import TypeDecorator
@@ -28,14 +27,49 @@ _KEPT: Final = frozenset({"password", "secret"})
 _NOT_FOUND: Final = "That could not be found"
 
 
-def count_users(conn: Connection) -> dict[str, int]:
+class UserCounts(TypedDict):
+    """How many users there are, and how many with a verified address."""
+
+    registered: int
+    confirmed: int
+
+
+class TeamCounts(TypedDict):
+    """How many teams there are."""
+
+    registered: int
+
+
+class ChallengeSolves(TypedDict):
+    """How often a challenge was solved by listed accounts."""
+
+    id: int
+    name: str | None
+    solves: int
+
+
+class ChallengeShare(TypedDict):
+    """Which share, from 0 to 1, of the listed accounts with any solve has solved a challenge."""
+
+    id: int
+    name: str | None
+    percentage: float
+
+
+class ScoreSpread(TypedDict):
+    """How many accounts are in each bucket of scores, by its upper bound."""
+
+    brackets: dict[str, int]
+
+
+def count_users(conn: Connection) -> UserCounts:
     """How many users there are, and how many with a verified address; administrators and the hidden count."""
     confirmed = select(func.count()).select_from(users).where(users.c.verified.is_(True)).scalar_subquery()
     row = conn.execute(select(func.count().label("registered"), confirmed.label("confirmed")).select_from(users)).one()
     return {"registered": row.registered, "confirmed": row.confirmed}
 
 
-def count_teams(conn: Connection) -> dict[str, int]:
+def count_teams(conn: Connection) -> TeamCounts:
     """How many teams there are, whoever plays."""
     return {"registered": conn.execute(select(func.count()).select_from(teams)).scalar_one()}
 
@@ -65,7 +99,7 @@ def challenges_by(conn: Connection, name: str, function: str, target: str) -> di
     return _grouped(conn, column, func.coalesce(func.sum(over), 0) if is_number else func.count() * 0)
 
 
-def challenge_solves(conn: Connection, competition: Competition) -> list[dict[str, Any]]:
+def challenge_solves(conn: Connection, competition: Competition) -> list[ChallengeSolves]:
     """How often each challenge was solved: those that were, then the visible ones that nobody has solved; by value."""
     solved = counted_solves(conn, account_kind(teams_mode=competition.teams))
     rows = conn.execute(select(challenges).order_by(challenges.c.value, challenges.c.id)).all()
@@ -74,7 +108,7 @@ def challenge_solves(conn: Connection, competition: Competition) -> list[dict[st
     return [{"id": row.id, "name": row.name, "solves": solved.get(row.id, 0)} for row in (*known, *untouched)]
 
 
-def solve_percentages(conn: Connection, competition: Competition) -> list[dict[str, Any]]:
+def solve_percentages(conn: Connection, competition: Competition) -> list[ChallengeShare]:
     """Which share, from 0 to 1, of the listed accounts with any solve has solved each challenge; the largest first."""
     kind = account_kind(teams_mode=competition.teams)
     solved = counted_solves(conn, kind)
@@ -84,14 +118,14 @@ def solve_percentages(conn: Connection, competition: Competition) -> list[dict[s
         .where(kind.listed, solves.c.challenge_id.is_not(None))
     ).scalar_one()
     rows = conn.execute(select(challenges.c.id, challenges.c.name).order_by(challenges.c.value, challenges.c.id))
-    shares = [
+    shares: list[ChallengeShare] = [
         {"id": row.id, "name": row.name, "percentage": solved.get(row.id, 0) / solvers if solvers else 0.0}
         for row in rows
     ]
     return sorted(shares, key=lambda share: -share["percentage"])
 
 
-def score_distribution(conn: Connection, competition: Competition) -> dict[str, Mapping[str, int]]:
+def score_distribution(conn: Connection, competition: Competition) -> ScoreSpread:
     """How the scores of all accounts are spread, in buckets as wide as a challenge is worth on average."""
     visible = func.sum(challenges.c.value).filter(challenges.c.state == "visible")
     row = conn.execute(select(func.coalesce(visible, 0).label("points"), func.count().label("number"))).one()

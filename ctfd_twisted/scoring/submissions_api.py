@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
+
+import msgspec
 
 from ctfd_twisted.challenges.ids import row_id
 from ctfd_twisted.db.database import Database
@@ -10,7 +12,7 @@ from ctfd_twisted.errors import Invalid
 from ctfd_twisted.http.answers import Answer, done, ok
 from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.gates import ADMIN
-from ctfd_twisted.http.pagination import asked_page
+from ctfd_twisted.http.pagination import AskedPages, Paged, asked_page
 from ctfd_twisted.http.routes import Routes
 from ctfd_twisted.scoring import submissions_store as store
 
@@ -22,6 +24,12 @@ _MOST: Final = 100
 _WORDED: Final = {"Not a valid integer.": "value is not a valid integer", "Not a valid string.": "str type expected"}
 
 
+class Regrading(msgspec.Struct, frozen=True):
+    """What a submission shall be."""
+
+    type: Any = None
+
+
 class SubmissionsApi:
     """Every answer that was given, and what came of it."""
 
@@ -30,32 +38,38 @@ class SubmissionsApi:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    @routes.get(_ALL, ADMIN)
+    @routes.get(_ALL, ADMIN, query=(store.SubmissionFilter, AskedPages), data=list[store.SubmissionShown], meta=Paged)
     async def list_submissions(self, call: Call) -> Answer:
         """One page of all submissions, or of those that the query describes."""
-        wanted = call.query(store.SubmissionFilter)
-        page = asked_page(call.argument("page"), call.argument("per_page"), size=_SIZE, most=_MOST)
+        wanted, asked = call.query(store.SubmissionFilter), call.query(AskedPages)
+        page = asked_page(asked.page, asked.per_page, size=_SIZE, most=_MOST)
         found = await self._db.read(store.list_submissions, wanted, page)
         return ok(found.items, meta=page.meta(found.total))
 
-    @routes.post(_ALL, ADMIN)
+    @routes.post(_ALL, ADMIN, body=store.SubmissionFields, data=store.SubmissionShown)
     async def create(self, call: Call) -> Answer:
-        """Add one; a ``correct`` one is a solve."""
+        """Add a submission; a ``correct`` one is a solve.
+
+        A ``date`` is refused: what is added is added now.
+        """
         return ok(await self._db.run(store.create_submission, call.now, _sent(call)))
 
-    @routes.get(_ONE, ADMIN)
+    @routes.get(_ONE, ADMIN, data=store.SubmissionShown)
     async def show(self, call: Call, submission_id: str) -> Answer:
         """One submission."""
         del call
         return ok(await self._db.read(store.read_submission, row_id(submission_id)))
 
-    @routes.patch(_ONE, ADMIN)
+    @routes.patch(_ONE, ADMIN, body=Regrading, data=store.SubmissionShown)
     async def regrade(self, call: Call, submission_id: str) -> Answer:
-        """Make one right or wrong."""
-        sent = call.body_object().get("type")
+        """Make a submission right (``correct``) or wrong (``incorrect``).
+
+        Made right it becomes a new submission, which is answered; any other ``type`` changes nothing.
+        """
+        sent = call.body(Regrading).type
         return ok(await self._db.run(store.regrade_submission, call.now, row_id(submission_id), sent))
 
-    @routes.delete(_ONE, ADMIN)
+    @routes.delete(_ONE, ADMIN, data=None)
     async def delete(self, call: Call, submission_id: str) -> Answer:
         """Remove one, a solve as well."""
         del call

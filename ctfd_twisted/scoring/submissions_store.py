@@ -7,7 +7,7 @@ that fits the solves, and where one is made, its events for the webhooks.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypedDict
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -56,10 +56,42 @@ class SubmissionFilter(msgspec.Struct, frozen=True):
     field: Literal["challenge_id", "user_id", "team_id", "ip", "provided", "type"] | UnsetType = UNSET
 
 
+class SubmittedTo(TypedDict):
+    """The challenge that a submission answers, at its present value."""
+
+    id: int
+    name: str | None
+    category: str | None
+    value: int | None
+
+
+class SubmittedBy(TypedDict):
+    """Who submitted, or their team."""
+
+    id: int
+    name: str | None
+
+
+class SubmissionShown(TypedDict):
+    """A submission as administrators read it; what is not there any more is null. ``date`` has an offset."""
+
+    id: int
+    challenge_id: int | None
+    challenge: SubmittedTo | None
+    user_id: int | None
+    user: SubmittedBy | None
+    team_id: int | None
+    team: SubmittedBy | None
+    ip: str | None
+    provided: str | None
+    type: str | None
+    date: str | None
+
+
 class Found(NamedTuple):
     """One page of submissions, and how many there are on all pages."""
 
-    items: list[dict[str, Any]]
+    items: list[SubmissionShown]
     total: int
 
 
@@ -70,7 +102,7 @@ def list_submissions(conn: Connection, wanted: SubmissionFilter, page: Page) -> 
     return Found([_readout(row) for row in conn.execute(rows)], total)
 
 
-def read_submission(conn: Connection, submission_id: int) -> dict[str, Any]:
+def read_submission(conn: Connection, submission_id: int) -> SubmissionShown:
     """One submission. Raises ``NotFound``."""
     row = conn.execute(_shown().where(submissions.c.id == submission_id)).first()
     if row is None:
@@ -78,7 +110,7 @@ def read_submission(conn: Connection, submission_id: int) -> dict[str, Any]:
     return _readout(row)
 
 
-def create_submission(conn: Connection, now: datetime, fields: SubmissionFields) -> dict[str, Any]:
+def create_submission(conn: Connection, now: datetime, fields: SubmissionFields) -> SubmissionShown:
     """Add a submission; one that is ``correct`` is a solve, whatever the flags say.
 
     Raises ``Malformed`` for an unknown type, for references to what does not exist, for a solve of no challenge or by
@@ -104,7 +136,7 @@ def create_submission(conn: Connection, now: datetime, fields: SubmissionFields)
     return _follow_solve(conn, now, solve_id, fields)
 
 
-def regrade_submission(conn: Connection, now: datetime, submission_id: int, type: object) -> dict[str, Any]:
+def regrade_submission(conn: Connection, now: datetime, submission_id: int, type: object) -> SubmissionShown:
     """Make a submission ``correct`` or ``incorrect``; any other *type* changes nothing.
 
     The first adds a solve with what the submission says, which is then marked ``discard``; the second takes a solve
@@ -137,7 +169,7 @@ def delete_submission(conn: Connection, submission_id: int) -> None:
         _revalue(conn, row.challenge_id)
 
 
-def _accept(conn: Connection, now: datetime, row: Row[Any]) -> dict[str, Any]:
+def _accept(conn: Connection, now: datetime, row: Row[Any]) -> SubmissionShown:
     named = [solves.c[name] == getattr(row, name) for name in ("user_id", "team_id") if getattr(row, name) is not None]
     if row.challenge_id is None or not named:
         raise Malformed("The submission names no challenge, or nobody who could have solved it")
@@ -162,7 +194,7 @@ def _add_solve(conn: Connection, columns: dict[str, Any]) -> int:
     return solve_id
 
 
-def _follow_solve(conn: Connection, now: datetime, solve_id: int, whose: Any) -> dict[str, Any]:
+def _follow_solve(conn: Connection, now: datetime, solve_id: int, whose: Any) -> SubmissionShown:
     """What comes after a new solve: the challenge's value, news of the account, and last the events."""
     _tell(conn, whose)
     _revalue(conn, whose.challenge_id)
@@ -207,8 +239,8 @@ def _shown() -> Select[Any]:
     )
 
 
-def _readout(row: Row[Any]) -> dict[str, Any]:
-    challenge = {
+def _readout(row: Row[Any]) -> SubmissionShown:
+    challenge: SubmittedTo = {
         "id": row.known_challenge,
         "name": row.challenge_name,
         "category": row.challenge_category,
