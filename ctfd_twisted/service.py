@@ -19,6 +19,10 @@ from ctfd_twisted.accounts.directory import Directory
 from ctfd_twisted.accounts.handlers import account_handlers
 from ctfd_twisted.accounts.hasher import Hasher
 from ctfd_twisted.accounts.keys import Keys
+from ctfd_twisted.accounts.oauth_client import OAuthClient
+from ctfd_twisted.accounts.oauth_reach import Network as OAuthNetwork
+from ctfd_twisted.accounts.oauth_reach import Reach as OAuthReach
+from ctfd_twisted.accounts.oauth_rules import provider_of
 from ctfd_twisted.accounts.reset_pages import new_password_first
 from ctfd_twisted.accounts.tracker import AddressTracker
 from ctfd_twisted.archive.api import ExportsApi, SendFile
@@ -101,10 +105,12 @@ def make_platform(
     webhook_reach: Reach,
     hill_reach: HillReach,
     file_in: Start,
+    oauth_reach: OAuthReach,
 ) -> Platform:
     """Put the platform together over *db*; nothing is read or started yet.
 
-    *webhook_reach* is how webhooks get out, *hill_reach* how agents of hills are asked.
+    *webhook_reach* is how webhooks get out, *hill_reach* how agents of hills are asked,
+    *oauth_reach* how MajorLeagueCyber is.
     """
     bus = db.bus
 
@@ -117,7 +123,7 @@ def make_platform(
     directory = Directory(db, behind, keys, hasher, settings.preset_admin)
     assets = load_assets()
     public_pages = Snapshot(db, bus, read_public_pages, {"pages"})
-    pages = Pages(assets, public_pages)
+    pages = Pages(assets, public_pages, lambda competition: provider_of(competition, settings.oauth) is not None)
     pipeline = Pipeline(
         front=_front(settings),
         policy=settings,
@@ -131,7 +137,7 @@ def make_platform(
     )
     sealer, postman = Sealer(keys.mail_key()), Postman(clock)
     post = Post(sealer, settings.mail)
-    accounts = account_handlers(db, pages, hasher, keys, post, settings.preset_admin)
+    accounts = account_handlers(db, pages, hasher, keys, post, OAuthClient(clock, oauth_reach), settings)
     files = FileRoom(db, Disk(settings.uploads), in_thread(file_in), now)
     exporter = Exporter(db, in_thread(file_in), Disk(settings.uploads).open, settings.data_dir)
     reader = ChallengeReader(db, bus)
@@ -203,7 +209,7 @@ def make_node(settings: Settings, reactor: Any) -> Node:
     db = Database(engines, bus, write=start_in(writing, call), read=start_in(reading, call))
     hashes, filing = start_in(hashing, call), ThreadPool(0, FILERS, "files")
     reaches = Network(reactor), HillNetwork(reactor)
-    platform = make_platform(settings, reactor, db, hashes, *reaches, start_in(filing, call))
+    platform = make_platform(settings, reactor, db, hashes, *reaches, start_in(filing, call), OAuthNetwork(reactor))
     door = FrontDoor(db, reactor)
     services = [*platform.services]
     if not sqlite:

@@ -10,6 +10,8 @@ from ctfd_twisted.accounts.fields_api import FieldsApi
 from ctfd_twisted.accounts.hasher import Hasher
 from ctfd_twisted.accounts.keys import Keys
 from ctfd_twisted.accounts.me_api import MeApi
+from ctfd_twisted.accounts.oauth_client import OAuthClient
+from ctfd_twisted.accounts.oauth_pages import OAuthPages
 from ctfd_twisted.accounts.own_team_api import OwnTeamApi
 from ctfd_twisted.accounts.reading import Passwords
 from ctfd_twisted.accounts.register_page import RegisterPage
@@ -24,18 +26,25 @@ from ctfd_twisted.accounts.users_api import UsersApi
 from ctfd_twisted.db.database import Database
 from ctfd_twisted.http.site import HasRoutes
 from ctfd_twisted.mail.post import Post
-from ctfd_twisted.settings import PresetAdmin
+from ctfd_twisted.settings import Settings
 
 
 def account_handlers(
-    db: Database, pages: Renderer, hasher: Hasher, keys: Keys, post: Post, preset: PresetAdmin | None = None
+    db: Database,
+    pages: Renderer,
+    hasher: Hasher,
+    keys: Keys,
+    post: Post,
+    client: OAuthClient,
+    settings: Settings,
 ) -> list[HasRoutes]:
     """Every class of routes about users, teams, tokens, groups and fields, and the forms that lead to them."""
     passwords = Passwords(hasher, keys)
     boards = Boards(db, db.bus)
     return [
         SetupPage(db, pages, hasher, keys),
-        SignInPages(db, pages, hasher, keys, preset),
+        SignInPages(db, pages, hasher, keys, settings.preset_admin),
+        OAuthPages(db, keys, client, settings.oauth),
         RegisterPage(db, pages, hasher, keys, post),
         ResetPages(db, pages, hasher, keys, post),
         ConfirmPage(db, pages, keys, post),

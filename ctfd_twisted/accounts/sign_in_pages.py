@@ -9,6 +9,7 @@ from twisted.logger import Logger
 
 from ctfd_twisted.accounts.hasher import Hasher
 from ctfd_twisted.accounts.keys import Keys
+from ctfd_twisted.accounts.oauth_rules import sentences
 from ctfd_twisted.accounts.preset import ensure_preset_admin
 from ctfd_twisted.accounts.rendering import Renderer, entrance_of, onward, required_text
 from ctfd_twisted.accounts.sessions import close_session, open_session
@@ -54,8 +55,8 @@ class SignInPages:
 
     @routes.get("/login", ANYONE)
     def login_form(self, call: Call) -> Answer:
-        """The form, also for who is signed in."""
-        return self._pages.render(call, "login.html")
+        """The form, also for who is signed in; it says why MajorLeagueCyber's way in was closed."""
+        return self._pages.render(call, "login.html", errors=sentences(call.argument("oauth"), call.competition))
 
     @routes.post("/login", ANYONE, limit=(10, 5, "name"))
     async def login(self, call: Call) -> Answer:

@@ -74,6 +74,11 @@ def check_room_for_team(conn: Connection, competition: Competition) -> None:
     """Raise ``Forbidden`` where players may not create teams, or as many are there as the competition takes."""
     if not competition.truthy("team_creation", default=True):
         raise Forbidden(_CREATION_OFF)
+    check_number_of_teams(conn, competition)
+
+
+def check_number_of_teams(conn: Connection, competition: Competition) -> None:
+    """Raise ``Forbidden`` where as many teams are there as the competition takes."""
     limit = competition.integer("num_teams", 0)
     if limit_reached(conn, teams, limit):
         raise Forbidden(f"Reached the maximum number of teams ({limit}). Please join an existing team.")

@@ -31,7 +31,7 @@ from ctfd_twisted.http.cookies import COOKIE
 from ctfd_twisted.http.errors import UNAUTHORIZED, NotFoundInApi, error_answer, error_text
 from ctfd_twisted.http.hosts import is_host, is_served
 from ctfd_twisted.http.limits import SHARED, RateLimits
-from ctfd_twisted.http.routes import Handler, Limit, Route
+from ctfd_twisted.http.routes import BY_SESSION, Handler, Limit, Route
 
 SAFE: Final = frozenset({b"GET", b"HEAD", b"OPTIONS", b"TRACE"})
 _BANNED = "You have been banned from this CTF"
@@ -231,7 +231,10 @@ class Pipeline:
     def _count(self, call: Call, route: Route, limit: Limit) -> None:
         """Count against the account at this address, and against the address as a wide budget: many share one."""
         endpoint, seconds = f"{route.method} {route.path}", call.now.timestamp()
-        who = str(call.player.id) if call.player is not None else (call.form(limit.by) if limit.by else None)
+        if call.player is not None:
+            who: str | None = str(call.player.id)
+        else:
+            who = call.sid if limit.by == BY_SESSION else call.form(limit.by) if limit.by else None
         if who:
             self._limits.count((endpoint, call.address, who.strip().lower()), limit.requests, limit.seconds, seconds)
         wide = call.competition.integer("rate_limit_shared_address", SHARED) if who else 1

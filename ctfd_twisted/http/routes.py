@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
-from typing import Any, NamedTuple, TypedDict, TypeVar, Unpack
+from typing import Any, Final, NamedTuple, TypedDict, TypeVar, Unpack
 
 import msgspec
 from msgspec import UNSET
@@ -17,10 +17,15 @@ Handler = Callable[..., Answer | Awaitable[Answer]]
 H = TypeVar("H", bound=Callable[..., Any])
 
 
+#: Stands for the field of a form that :class:`Limit` names, where visitors are told apart by their sessions.
+BY_SESSION: Final = ""
+
+
 class Limit(NamedTuple):
     """At most *requests* in *seconds* per endpoint and account at an address.
 
-    Who is not signed in yet is told apart by the form's field *by*; without one the address is all that is known.
+    Who is not signed in yet is told apart by the form's field *by*, or by the session for :data:`BY_SESSION`; without
+    either the address is all that is known.
     """
 
     requests: int

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from ctfd_twisted.settings import ROLES, MailServer, Settings
+from ctfd_twisted.settings import ROLES, MailServer, OAuthServer, Settings
 from ctfd_twisted.settings.reading import Configuration
 from ctfd_twisted.settings.table import CONFIG, OPTIONS
 from ctfd_twisted.settings.values import MEBIBYTE, masked_url
@@ -15,8 +15,6 @@ CTFD_ONLY = frozenset(
         "AWS_S3_ADDRESSING_STYLE",
         *(f"DATABASE_{name}" for name in ("PROTOCOL", "HOST", "PORT", "USER", "PASSWORD", "NAME")),
         *(f"REDIS_{name}" for name in ("URL", "PROTOCOL", "HOST", "PORT", "USER", "PASSWORD", "DB")),
-        *(f"OAUTH_{name}" for name in ("CLIENT_ID", "CLIENT_SECRET")),
-        *(f"OAUTH_{name}_ENDPOINT" for name in ("AUTHORIZATION", "TOKEN", "API")),
         *("MAIL_USEAUTH", "MAILSENDER_ADDR", "MAIL_PROVIDER", "MAILGUN_API_KEY", "MAILGUN_BASE_URL"),
         *("SESSION_COOKIE_HTTPONLY", "SESSION_COOKIE_SAMESITE", "PERMANENT_SESSION_LIFETIME"),
         *("CROSS_ORIGIN_OPENER_POLICY", "LOG_FOLDER", "UPLOAD_PROVIDER", "THEME_FALLBACK"),
@@ -51,6 +49,7 @@ def report(configuration: Configuration, environ: Mapping[str, str]) -> Iterator
     }
     rows = [(name, text, configuration.origins[name]) for name, text in shown.items()]
     rows.append(("mail server", *_mail(settings.mail)))
+    rows.append(("MajorLeagueCyber", *_oauth(settings.oauth)))
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     for name, text, origin in rows:
         yield f"{name:{widths[0]}}  {text:{widths[1]}}  ({origin})"
@@ -83,3 +82,11 @@ def _mail(server: MailServer | None) -> tuple[str, str]:
     encryption = "TLS" if server.ssl else "STARTTLS" if server.tls else "not encrypted"
     user = f", user {server.username}, password {_MASK}" if server.username else ""
     return f"{server.host}:{server.port}, {encryption}{user}, from {server.from_address}", "environment"
+
+
+def _oauth(server: OAuthServer) -> tuple[str, str]:
+    if server == OAuthServer():
+        return "as the competition says", "default"
+    secret = f", secret {_MASK}" if server.client_secret else ""
+    places = (server.authorization_endpoint, server.token_endpoint, server.api_endpoint)
+    return ", ".join([f"client {server.client_id or 'not named'}{secret}", *(at for at in places if at)]), "environment"

@@ -45,6 +45,19 @@ class MailServer(Struct, frozen=True):
         return f"MailServer(host={self.host!r}, port={self.port!r})"
 
 
+class OAuthServer(Struct, frozen=True):
+    """What the deployment says of MajorLeagueCyber, or of a server in its place; None is left to the competition."""
+
+    client_id: str | None = None
+    client_secret: str | None = None
+    authorization_endpoint: str | None = None
+    token_endpoint: str | None = None
+    api_endpoint: str | None = None
+
+    def __repr__(self) -> str:
+        return f"OAuthServer(client_id={self.client_id!r}, token_endpoint={self.token_endpoint!r})"
+
+
 class Settings(Struct, frozen=True, kw_only=True):
     """Everything a deployment decides. Each value has been checked; every path is absolute.
 
@@ -73,6 +86,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     preset_admin: PresetAdmin | None
     password_rounds: int
     mail: MailServer | None
+    oauth: OAuthServer = OAuthServer()
 
     def __repr__(self) -> str:
         return f"Settings(listen={self.listen!r}, data_dir={str(self.data_dir)!r}, roles={sorted(self.roles)!r})"

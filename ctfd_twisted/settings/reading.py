@@ -7,10 +7,20 @@ import msgspec
 from msgspec import Struct
 from sqlalchemy.engine import URL
 
-from ctfd_twisted.settings import DEFAULT_SENDER, ROLES, MailServer, PresetAdmin, Settings, SettingsError, values
+from ctfd_twisted.settings import (
+    DEFAULT_SENDER,
+    ROLES,
+    MailServer,
+    OAuthServer,
+    PresetAdmin,
+    Settings,
+    SettingsError,
+    values,
+)
+from ctfd_twisted.settings.addresses import http_url
 from ctfd_twisted.settings.secret_key import ensure_secret_key, read_secret_key
 from ctfd_twisted.settings.sources import Found, Given, Sources, parsed, read_toml, wrong
-from ctfd_twisted.settings.table import MAIL, OPTIONS, PRESET_ADMIN
+from ctfd_twisted.settings.table import MAIL, OAUTH, OPTIONS, PRESET_ADMIN
 
 
 class Configuration(Struct, frozen=True):
@@ -49,6 +59,7 @@ def read_configuration(command_line: Given, environ: Mapping[str, str], *, creat
         preset_admin=_preset_admin(sources),
         password_rounds=sources.one("password-rounds", 10, values.password_rounds),
         mail=_mail_server(sources),
+        oauth=_oauth_server(sources),
         secret_key=b"",  # read, or made, when everything else has been found right
     )
     origins = {option.name: sources.origin(option.name) for option in OPTIONS}
@@ -142,3 +153,15 @@ def _mail_server(sources: Sources) -> MailServer | None:
     except ValueError as error:
         raise SettingsError(f"MAIL_PORT: expected {error}; found {port!r}") from None
     return MailServer(host, number, sender or DEFAULT_SENDER, username, password, tls=starts_plain, ssl=encrypted)
+
+
+def _oauth_server(sources: Sources) -> OAuthServer:
+    found = {field: sources.variable(name) for name, field in OAUTH.items()}
+    for name, field in OAUTH.items():
+        text = found[field]
+        if text is not None and field.endswith("_endpoint"):
+            try:
+                http_url(text)
+            except ValueError as error:
+                raise SettingsError(f"{name}: expected {error}; found {values.masked_url(text)!r}") from None
+    return OAuthServer(**found)

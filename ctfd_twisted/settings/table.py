@@ -42,6 +42,15 @@ MAIL: Final = (
     "MAILFROM_ADDR",
 )
 
+#: CTFd's names for signing in with MajorLeagueCyber, with the fields of ``OAuthServer``.
+OAUTH: Final = {
+    "OAUTH_CLIENT_ID": "client_id",
+    "OAUTH_CLIENT_SECRET": "client_secret",
+    "OAUTH_AUTHORIZATION_ENDPOINT": "authorization_endpoint",
+    "OAUTH_TOKEN_ENDPOINT": "token_endpoint",
+    "OAUTH_API_ENDPOINT": "api_endpoint",
+}
+
 CONFIG: Final = Option("config", "FILE", "a TOML file with these options by their names", ("CTFPLATFORM_CONFIG",))
 
 OPTIONS: Final = (

@@ -34,6 +34,7 @@ from ctfd_twisted.service import make_platform
 from ctfd_twisted.settings import Settings
 from ctfd_twisted.testing.conformance import Conformance, MakeValidator
 from ctfd_twisted.testing.fake_agent import FakeAgents
+from ctfd_twisted.testing.oauth import MemoryProvider
 from ctfd_twisted.testing.webhooks import MemoryReach
 
 T = TypeVar("T")
@@ -221,8 +222,17 @@ class MemoryPlatform:
         self.webhook_reach = MemoryReach()
         #: The agents of hills, by the names of their hosts.
         self.hill_reach = FakeAgents()
+        #: MajorLeagueCyber, whose users a test names.
+        self.oauth_reach = MemoryProvider()
         self.platform = make_platform(
-            self.settings, self.clock, self.db, start_inline, self.webhook_reach, self.hill_reach, file_in
+            self.settings,
+            self.clock,
+            self.db,
+            start_inline,
+            self.webhook_reach,
+            self.hill_reach,
+            file_in,
+            self.oauth_reach,
         )
         self.treq = StubTreq(self.platform.resource)
 

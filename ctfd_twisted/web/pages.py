@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from http import HTTPStatus
 from typing import Any, Final
@@ -53,8 +53,12 @@ class Pages:
 
     _log = Logger()
 
-    def __init__(self, assets: Assets, public_pages: Snapshot[PublicPages]) -> None:
+    def __init__(
+        self, assets: Assets, public_pages: Snapshot[PublicPages], oauth: Callable[[Competition], bool]
+    ) -> None:
+        """Put the pages together; *oauth* says whether one can sign in with MajorLeagueCyber."""
         self._assets = assets
+        self._oauth = oauth
         self._public_pages = public_pages
         self._known_pages = PublicPages()
         self._templates = _templates()
@@ -136,6 +140,7 @@ class Pages:
             "menu": main_menu(call, self._menu_pages()),
             "admin_menu": ADMIN_MENU,
             "here": call.route_path,
+            "oauth": self._oauth(competition),
             "logo": competition.text("ctf_logo"),
             "icon": competition.text("ctf_small_icon"),
             # The competition's own code, which only its administrators can write.

@@ -19,6 +19,7 @@ from ctfd_twisted.db.notices import Bus
 from ctfd_twisted.service import make_platform
 from ctfd_twisted.testing import Client, result_of, settings_for_tests
 from ctfd_twisted.testing.fake_agent import FakeAgents
+from ctfd_twisted.testing.oauth import MemoryProvider
 from ctfd_twisted.testing.webhooks import MemoryReach
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -37,7 +38,9 @@ class Adopted:
         clock = Clock()
         clock.advance(NOW.timestamp())
         settings = settings_for_tests(secret_key=event.secret_key.encode())
-        platform = make_platform(settings, clock, self.db, start_inline, MemoryReach(), FakeAgents(), start_inline)
+        platform = make_platform(
+            settings, clock, self.db, start_inline, MemoryReach(), FakeAgents(), start_inline, MemoryProvider()
+        )
         self.client: Callable[..., Client] = lambda token=None: Client(platform.resource, token)
 
 

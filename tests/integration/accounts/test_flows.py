@@ -15,6 +15,7 @@ from ctfd_twisted.service import make_platform
 from ctfd_twisted.settings import MailServer
 from ctfd_twisted.testing import Client, settings_for_tests
 from ctfd_twisted.testing.fake_agent import FakeAgents
+from ctfd_twisted.testing.oauth import MemoryProvider
 from ctfd_twisted.testing.webhooks import MemoryReach
 
 JSON = {"content_type": "application/json"}
@@ -27,7 +28,9 @@ def client(engines: Engines) -> NewClient:
     clock.advance(datetime(2026, 3, 14, tzinfo=UTC).timestamp())
     db = Database(engines, Bus(), write=start_inline, read=start_inline)
     settings = settings_for_tests(mail=MailServer("mail.example", 25, "ctf@example.org"))
-    platform = make_platform(settings, clock, db, start_inline, MemoryReach(), FakeAgents(), start_inline)
+    platform = make_platform(
+        settings, clock, db, start_inline, MemoryReach(), FakeAgents(), start_inline, MemoryProvider()
+    )
     return lambda token=None: Client(platform.resource, token)
 
 

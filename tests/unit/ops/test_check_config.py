@@ -49,6 +49,9 @@ def test_secrets_are_masked() -> None:
         MAIL_USERNAME="ctf",
         MAIL_PASSWORD="geheim",
         MAIL_TLS="true",
+        OAUTH_CLIENT_ID="platform",
+        OAUTH_CLIENT_SECRET="geheim",
+        OAUTH_TOKEN_ENDPOINT="https://auth.example.org/token",
     )
     assert "geheim" not in "\n".join(shown)
     assert row(shown, "secret-key-file") == ["********", "SECRET_KEY"]
@@ -56,6 +59,10 @@ def test_secrets_are_masked() -> None:
     assert row(shown, "preset-admin-file")[0] == "root <root@example.org>, password ********, token ********"
     assert row(shown, "mail server") == [
         "smtp.example.org:587, STARTTLS, user ctf, password ********, from noreply@examplectf.com",
+        "environment",
+    ]
+    assert row(shown, "MajorLeagueCyber") == [
+        "client platform, secret ********, https://auth.example.org/token",
         "environment",
     ]
 

@@ -8,7 +8,7 @@ import pytest
 
 from ctfd_twisted.settings import Settings
 from ctfd_twisted.settings.reading import read_configuration
-from ctfd_twisted.settings.table import CONFIG, MAIL, OPTIONS, PRESET_ADMIN
+from ctfd_twisted.settings.table import CONFIG, MAIL, OAUTH, OPTIONS, PRESET_ADMIN
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = (ROOT / "etc" / "ctf.example.toml").read_text()
@@ -59,7 +59,7 @@ def test_the_manual_names_every_option_and_variable() -> None:
         assert f"`--{option.name}" in MANUAL, option.name
         for name in option.environment:
             assert f"`{name}" in MANUAL, name
-    for name in (*MAIL, *PRESET_ADMIN):
+    for name in (*MAIL, *OAUTH, *PRESET_ADMIN):
         assert f"`{name}`" in MANUAL, name
 
 

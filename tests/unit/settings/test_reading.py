@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ctfd_twisted.settings import MailServer, PresetAdmin, Settings, SettingsError
+from ctfd_twisted.settings import MailServer, OAuthServer, PresetAdmin, Settings, SettingsError
 from ctfd_twisted.settings.reading import read_configuration
 from ctfd_twisted.settings.table import OPTIONS
 from ctfd_twisted.settings.values import PRIVATE_NETWORKS
@@ -109,6 +109,9 @@ def test_ctfds_environment_is_understood() -> None:
         PRESET_ADMIN_EMAIL="root@example.org",
         PRESET_ADMIN_PASSWORD="pw",
         PRESET_ADMIN_TOKEN="ctfd_1",
+        OAUTH_CLIENT_ID="platform",
+        OAUTH_CLIENT_SECRET="pw",
+        OAUTH_API_ENDPOINT="http://127.0.0.1:9/user",
     )
     assert found.database == "postgresql+psycopg://ctfd:pw@db/ctfd"
     assert found.secret_key == "schlüssel".encode()
@@ -118,6 +121,7 @@ def test_ctfds_environment_is_understood() -> None:
     assert found.data_dir == Path("/var/lib/ctf")
     assert found.mail == MailServer("smtp.example.org", 2525, "ctf@example.org", "ctf", "pw", tls=True)
     assert found.preset_admin == PresetAdmin("root", "root@example.org", "pw", "ctfd_1")
+    assert found.oauth == OAuthServer("platform", "pw", api_endpoint="http://127.0.0.1:9/user")
 
 
 @pytest.mark.parametrize(("encryption", "port"), [({}, 25), ({"MAIL_TLS": "true"}, 587), ({"MAIL_SSL": "1"}, 465)])
@@ -130,8 +134,9 @@ def test_a_mail_server_without_a_port_has_that_of_its_encryption(encryption: dic
 def test_nobody_sees_secrets_in_a_repr() -> None:
     names = {"PRESET_ADMIN_NAME": "a", "PRESET_ADMIN_EMAIL": "b", "PRESET_ADMIN_PASSWORD": "geheim"}
     mail = {"MAIL_SERVER": "h", "MAIL_USERNAME": "u", "MAIL_PASSWORD": "geheim"}
-    found = settings(DATABASE_URL="postgresql://u:geheim@h/d", SECRET_KEY="geheim", **names, **mail)
-    assert "geheim" not in f"{found!r} {found.mail!r} {found.preset_admin!r}"
+    oauth = {"OAUTH_CLIENT_ID": "platform", "OAUTH_CLIENT_SECRET": "geheim"}
+    found = settings(DATABASE_URL="postgresql://u:geheim@h/d", SECRET_KEY="geheim", **names, **mail, **oauth)
+    assert "geheim" not in f"{found!r} {found.mail!r} {found.preset_admin!r} {found.oauth!r}"
 
 
 def test_on_start_the_data_directory_and_the_key_are_made(tmp_path: Path) -> None:
@@ -217,6 +222,7 @@ def test_a_database_password_is_not_repeated() -> None:
     [
         ({"PRESET_ADMIN_NAME": "root"}, "PRESET_ADMIN_EMAIL, PRESET_ADMIN_PASSWORD is not set"),
         ({"MAIL_SERVER": "h", "MAIL_PORT": "smtp"}, "MAIL_PORT: expected a port"),
+        ({"OAUTH_TOKEN_ENDPOINT": "ftp://h"}, "OAUTH_TOKEN_ENDPOINT: expected a URL of scheme http or https"),
         ({"MAIL_SERVER": "h", "MAIL_SSL": "maybe"}, "MAIL_TLS and MAIL_SSL: expected true or false"),
         ({"REVERSE_PROXY": "perhaps"}, "found 'perhaps' (REVERSE_PROXY)"),
     ],
