@@ -165,7 +165,7 @@ def make_platform(
     custom_pages, page_routes = page_handlers(db, pages, assets, public_pages, apis)
     shares = SharePages(db, pages, reader, keys.plain_mac)
     told = [*apis, *page_routes, shares]
-    docs = ApiDocs(told, malformed_status=settings.malformed_payload_status, root=settings.application_root)
+    docs = ApiDocs(pages, told, malformed_status=settings.malformed_payload_status, root=settings.application_root)
     site = PlatformSite(pipeline, [*told, docs], custom_pages.fallback)
     node, prefix = db.engines.node, settings.webhook_header_prefix
     by_role: dict[str, Callable[[], IService]] = {

@@ -98,7 +98,8 @@ def _operation(route: Route, handler: Handler) -> dict[str, Any]:
 
 
 def _tag(route: Route) -> str:
-    return route.path.removeprefix(BASE).split("/")[1]
+    name = route.path.removeprefix(BASE).split("/")[1]
+    return "docs" if "." in name else name
 
 
 def _name(route: Route) -> str:
