@@ -43,7 +43,7 @@ class AudienceFilter(msgspec.Struct, frozen=True):
     field: Literal["name", "description"] | UnsetType = UNSET
 
 
-class MemberFields(msgspec.Struct, frozen=True):
+class AudienceMemberFields(msgspec.Struct, frozen=True):
     """What POST of a member takes: a user, who counts in users mode, or a team, which counts in teams mode."""
 
     user_id: int | UnsetType | None = UNSET
@@ -59,8 +59,8 @@ class Audience(msgspec.Struct, frozen=True):
     type: str
 
 
-class Member(msgspec.Struct, frozen=True):
-    """One membership."""
+class AudienceMember(msgspec.Struct, frozen=True):
+    """One membership: a user's, or a team's."""
 
     id: int
     audience_id: int
@@ -100,14 +100,14 @@ def delete_audience(conn: Connection, audience_id: int) -> None:
     touch(conn, "challenges")
 
 
-def list_members(conn: Connection, audience_id: int) -> list[Member]:
+def list_members(conn: Connection, audience_id: int) -> list[AudienceMember]:
     """The members of an audience, by the ids of their memberships. Raises ``NotFound``."""
     _row(conn, audience_id)
     mine = select(audience_members).where(audience_members.c.audience_id == audience_id)
     return [_member(row) for row in conn.execute(mine.order_by(audience_members.c.id))]
 
 
-def add_member(conn: Connection, audience_id: int, fields: MemberFields) -> Member:
+def add_member(conn: Connection, audience_id: int, fields: AudienceMemberFields) -> AudienceMember:
     """Add a user or a team to an audience.
 
     Raises ``NotFound`` for the audience; ``Invalid`` where neither is named, for an account that does not exist and for
@@ -123,7 +123,7 @@ def add_member(conn: Connection, audience_id: int, fields: MemberFields) -> Memb
     except IntegrityError:
         raise Invalid({"": ["There is no such account, or it is in this audience already"]}) from None
     touch(conn, "challenges")
-    return Member(member_id, audience_id, **account)
+    return AudienceMember(member_id, audience_id, **account)
 
 
 def remove_member(conn: Connection, audience_id: int, member_id: int) -> None:
@@ -154,5 +154,5 @@ def _audience(row: Row[Any]) -> Audience:
     return Audience(row.id, row.name, row.description, row.type)
 
 
-def _member(row: Row[Any]) -> Member:
-    return Member(row.id, row.audience_id, row.user_id, row.team_id)
+def _member(row: Row[Any]) -> AudienceMember:
+    return AudienceMember(row.id, row.audience_id, row.user_id, row.team_id)

@@ -33,7 +33,6 @@ class AccountBody(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str | UnsetType = UNSET
     password: str | UnsetType = UNSET
-    confirm: str | UnsetType | None = UNSET
     website: str | UnsetType | None = UNSET
     affiliation: Text | UnsetType | None = UNSET
     country: Code | UnsetType | None = UNSET
@@ -41,15 +40,21 @@ class AccountBody(msgspec.Struct, frozen=True, kw_only=True):
     fields: list[Any] | UnsetType | None = UNSET
 
 
-class OwnUserBody(AccountBody, frozen=True, kw_only=True):
-    """The keys of a user that they may write themselves."""
+class PersonBody(AccountBody, frozen=True, kw_only=True):
+    """The keys of a user that they and administrators may write."""
 
     email: str | UnsetType = UNSET
     language: Code | UnsetType | None = UNSET
 
 
-class UserBody(OwnUserBody, frozen=True, kw_only=True):
-    """The keys of a user that administrators may write."""
+class OwnUserBody(PersonBody, frozen=True, kw_only=True):
+    """What a user sends about themselves; ``confirm`` is their present password."""
+
+    confirm: str | UnsetType | None = UNSET
+
+
+class UserBody(PersonBody, frozen=True, kw_only=True):
+    """What an administrator sends about a user."""
 
     hidden: bool | UnsetType | None = UNSET
     banned: bool | UnsetType | None = UNSET
@@ -59,19 +64,39 @@ class UserBody(OwnUserBody, frozen=True, kw_only=True):
     change_password: bool | UnsetType | None = UNSET
 
 
-class OwnTeamBody(AccountBody, frozen=True, kw_only=True):
-    """The keys of a team that its captain may write."""
+class NewUserBody(UserBody, frozen=True, kw_only=True):
+    """What an administrator sends about a new user. Read as a ``UserBody``, because other faults are told first."""
+
+    name: str
+    password: str
+
+
+class GroupBody(AccountBody, frozen=True, kw_only=True):
+    """The keys of a team that its captain and administrators may write."""
 
     email: str | UnsetType | None = UNSET
     captain_id: int | UnsetType | None = UNSET
 
 
-class TeamBody(OwnTeamBody, frozen=True, kw_only=True):
-    """The keys of a team that administrators may write."""
+class OwnTeamBody(GroupBody, frozen=True, kw_only=True):
+    """What a captain sends about the team; ``confirm`` is the team's present password, or the captain's own."""
+
+    confirm: str | UnsetType | None = UNSET
+
+
+class TeamBody(GroupBody, frozen=True, kw_only=True):
+    """What an administrator sends about a team."""
 
     hidden: bool | UnsetType | None = UNSET
     banned: bool | UnsetType | None = UNSET
     secret: Text | UnsetType | None = UNSET
+
+
+class NewTeamBody(TeamBody, frozen=True, kw_only=True):
+    """What an administrator sends about a new team. Read as a ``TeamBody``, because other faults are told first."""
+
+    name: str
+    password: str
 
 
 class Sent(msgspec.Struct, Generic[S], frozen=True):
@@ -119,7 +144,7 @@ def field_values(body: AccountBody) -> tuple[FieldValue, ...]:
     return tuple(values)
 
 
-def user_faults(body: OwnUserBody) -> dict[str, list[str] | str]:
+def user_faults(body: PersonBody) -> dict[str, list[str] | str]:
     """Return the faults of form of a user's values, by field."""
     return rules.gathered(
         ("name", rules.name_faults(body.name, "User") if body.name is not UNSET else ()),
@@ -130,7 +155,7 @@ def user_faults(body: OwnUserBody) -> dict[str, list[str] | str]:
     )
 
 
-def team_faults(body: OwnTeamBody) -> dict[str, list[str] | str]:
+def team_faults(body: GroupBody) -> dict[str, list[str] | str]:
     """Return the faults of form of a team's values, by field."""
     return rules.gathered(
         ("name", rules.name_faults(body.name, "Team") if body.name is not UNSET else ()),
@@ -146,7 +171,7 @@ def _common_faults(body: AccountBody) -> list[tuple[str, list[str]]]:
     ]
 
 
-def _type_faults(body: OwnUserBody) -> list[str]:
+def _type_faults(body: PersonBody) -> list[str]:
     known = not isinstance(body, UserBody) or body.type in {UNSET, None, "user", "admin"}
     return [] if known else ["Invalid user type"]
 

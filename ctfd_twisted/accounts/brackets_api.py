@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from ctfd_twisted.accounts.brackets import (
+    Bracket,
     BracketFields,
     BracketFilter,
     create_bracket,
@@ -16,6 +19,9 @@ from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.gates import ADMIN, ANYONE
 from ctfd_twisted.http.routes import Routes
 
+_ALL: Final = "/api/v1/brackets"
+_ONE: Final = f"{_ALL}/<int:bracket_id>"
+
 
 class BracketsApi:
     """Brackets: everybody reads them, administrators change them."""
@@ -25,22 +31,22 @@ class BracketsApi:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    @routes.get("/api/v1/brackets", ANYONE)
+    @routes.get(_ALL, ANYONE, query=BracketFilter, data=list[Bracket])
     async def list_brackets(self, call: Call) -> Answer:
         """All brackets that the query describes."""
         return ok(await self._db.read(list_brackets, call.query(BracketFilter)))
 
-    @routes.post("/api/v1/brackets", ADMIN)
+    @routes.post(_ALL, ADMIN, body=BracketFields, data=Bracket)
     async def create(self, call: Call) -> Answer:
         """Make a bracket."""
         return ok(await self._db.run(create_bracket, call.body(BracketFields)))
 
-    @routes.patch("/api/v1/brackets/<int:bracket_id>", ADMIN)
+    @routes.patch(_ONE, ADMIN, body=BracketFields, data=Bracket)
     async def update(self, call: Call, bracket_id: int) -> Answer:
-        """Change what the body names."""
+        """Change what the body names of a bracket."""
         return ok(await self._db.run(update_bracket, bracket_id, call.body(BracketFields)))
 
-    @routes.delete("/api/v1/brackets/<int:bracket_id>", ADMIN)
+    @routes.delete(_ONE, ADMIN, data=None)
     async def delete(self, call: Call, bracket_id: int) -> Answer:
         """Remove a bracket, and everybody from it."""
         del call

@@ -33,7 +33,11 @@ def delete_user(conn: Connection, actor_id: int, user_id: int) -> None:
     """
     if user_id == actor_id:
         raise Invalid(id="You cannot delete yourself")
-    team_id = conn.scalar(locked(select(users.c.team_id).where(users.c.id == user_id), conn))
+    team_id = conn.scalar(select(users.c.team_id).where(users.c.id == user_id))
+    # Teams before their members, as whoever joins or is taken out of one locks them.
+    theirs = select(teams.c.id).where((teams.c.id == team_id) | (teams.c.captain_id == user_id)).order_by(teams.c.id)
+    conn.execute(locked(theirs, conn))
+    conn.execute(locked(select(users.c.id).where(users.c.id == user_id), conn))
     _forget(conn, _OF_A_USER, "user_id", user_id)
     conn.execute(delete(comments).where(comments.c.author_id == user_id))
     mine = select(tokens.c.id).where(tokens.c.user_id == user_id)

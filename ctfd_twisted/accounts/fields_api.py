@@ -24,30 +24,30 @@ class FieldsApi:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    @routes.get(_ALL, ADMIN)
+    @routes.get(_ALL, ADMIN, query=store.FieldFilter, data=list[store.FieldShown])
     async def list_fields(self, call: Call) -> Answer:
-        """All fields, or those that the query describes."""
+        """All custom fields, or those that the query describes."""
         return ok(await self._db.read(store.list_fields, call.query(store.FieldFilter)))
 
-    @routes.post(_ALL, ADMIN)
+    @routes.post(_ALL, ADMIN, body=store.FieldFields, data=store.FieldShown)
     async def create(self, call: Call) -> Answer:
-        """Define a field."""
+        """Define a custom field."""
         return ok(await self._db.run(store.create_field, call.body(store.FieldFields)))
 
-    @routes.get(_ONE, ADMIN)
+    @routes.get(_ONE, ADMIN, data=store.FieldShown)
     async def show(self, call: Call, field_id: str) -> Answer:
-        """One field."""
+        """One custom field."""
         del call
         return ok(await self._db.read(store.read_field, row_id(field_id)))
 
-    @routes.patch(_ONE, ADMIN)
+    @routes.patch(_ONE, ADMIN, body=store.FieldFields, data=store.FieldShown)
     async def update(self, call: Call, field_id: str) -> Answer:
-        """Change what the body names."""
+        """Change what the body names of a custom field."""
         return ok(await self._db.run(store.update_field, row_id(field_id), call.body(store.FieldFields)))
 
-    @routes.delete(_ONE, ADMIN)
+    @routes.delete(_ONE, ADMIN, data=None)
     async def delete(self, call: Call, field_id: str) -> Answer:
-        """Remove a field with everybody's answers."""
+        """Remove a custom field with everybody's answers."""
         del call
         await self._db.run(store.delete_field, row_id(field_id))
         return done()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypedDict
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -49,6 +49,19 @@ class FieldFields(msgspec.Struct, frozen=True):
         return {name: bool(value) if name in _FLAGS else value for name, value in named.items()}
 
 
+class FieldShown(TypedDict):
+    """A custom field: what ``type`` (``user``, ``team``; ``standard`` is asked of nobody) of account is asked."""
+
+    id: int
+    name: str | None
+    type: str | None
+    field_type: str | None
+    description: str | None
+    required: bool
+    public: bool
+    editable: bool
+
+
 class FieldFilter(msgspec.Struct, frozen=True):
     """Which fields are asked for."""
 
@@ -57,12 +70,12 @@ class FieldFilter(msgspec.Struct, frozen=True):
     field: Literal["description"] | UnsetType = UNSET
 
 
-def list_fields(conn: Connection, wanted: FieldFilter) -> list[dict[str, Any]]:
+def list_fields(conn: Connection, wanted: FieldFilter) -> list[FieldShown]:
     """All fields that *wanted* describes, by id."""
     return [_readout(row) for row in conn.execute(matching(select(fields), fields, wanted).order_by(fields.c.id))]
 
 
-def read_field(conn: Connection, field_id: int) -> dict[str, Any]:
+def read_field(conn: Connection, field_id: int) -> FieldShown:
     """One field. Raises ``NotFound``."""
     row = conn.execute(select(fields).where(fields.c.id == field_id)).first()
     if row is None:
@@ -70,14 +83,14 @@ def read_field(conn: Connection, field_id: int) -> dict[str, Any]:
     return _readout(row)
 
 
-def create_field(conn: Connection, body: FieldFields) -> dict[str, Any]:
+def create_field(conn: Connection, body: FieldFields) -> FieldShown:
     """Define a field. Raises ``Invalid``."""
     field_id = insert_row(conn, fields, {**_NEW, **body.columns()})
     touch(conn, "accounts")
     return read_field(conn, field_id)
 
 
-def update_field(conn: Connection, field_id: int, body: FieldFields) -> dict[str, Any]:
+def update_field(conn: Connection, field_id: int, body: FieldFields) -> FieldShown:
     """Change what *body* names; raises ``NotFound`` and ``Invalid``."""
     columns = body.columns()
     if columns:
@@ -95,5 +108,14 @@ def delete_field(conn: Connection, field_id: int) -> None:
     touch(conn, "accounts")
 
 
-def _readout(row: Row[Any]) -> dict[str, Any]:
-    return {**row._asdict(), **{name: bool(getattr(row, name)) for name in _FLAGS}}
+def _readout(row: Row[Any]) -> FieldShown:
+    return {
+        "id": row.id,
+        "name": row.name,
+        "type": row.type,
+        "field_type": row.field_type,
+        "description": row.description,
+        "required": bool(row.required),
+        "public": bool(row.public),
+        "editable": bool(row.editable),
+    }

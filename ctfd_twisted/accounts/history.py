@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 from sqlalchemy import Connection, Select, select, true
@@ -19,6 +19,9 @@ from ctfd_twisted.competition.rules import Competition
 from ctfd_twisted.scoring.store import displayed_value
 from ctfd_twisted.scoring.tables import awards, submissions
 from ctfd_twisted.scoring.values import frozen_values
+
+#: ``submissions.type``.
+DeedType = Literal["correct", "incorrect", "partial", "discard", "ratelimited"]
 
 
 class Asker(msgspec.Struct, frozen=True):
@@ -37,14 +40,14 @@ class Asker(msgspec.Struct, frozen=True):
         return self.own or (self.player is not None and self.player.is_admin)
 
 
-class Named(msgspec.Struct, frozen=True):
+class NamedAccount(msgspec.Struct, frozen=True):
     """A user or a team beside what they did."""
 
     id: int
     name: str | None
 
 
-class Task(msgspec.Struct, frozen=True):
+class NamedChallenge(msgspec.Struct, frozen=True):
     """The challenge beside what was done."""
 
     id: int
@@ -58,11 +61,11 @@ class Deed(msgspec.Struct, frozen=True):
 
     id: int
     challenge_id: int | None
-    challenge: Task | None
-    user: Named | None
-    team: Named | None
+    challenge: NamedChallenge | None
+    user: NamedAccount | None
+    team: NamedAccount | None
     date: datetime | None
-    type: str | None
+    type: DeedType | None
     provided: str | None
     ip: str | None
 
@@ -84,7 +87,7 @@ class Award(msgspec.Struct, frozen=True):
 
 
 def list_deeds(
-    conn: Connection, competition: Competition, asker: Asker, user_ids: Sequence[int], type: str
+    conn: Connection, competition: Competition, asker: Asker, user_ids: Sequence[int], type: DeedType
 ) -> tuple[Deed, ...]:
     """Return what the users did of one *type* of ``submissions.type`` (``correct``: their solves).
 
@@ -100,7 +103,7 @@ def list_deeds(
 
 
 def list_user_deeds(
-    conn: Connection, competition: Competition, asker: Asker, user_id: int, type: str
+    conn: Connection, competition: Competition, asker: Asker, user_id: int, type: DeedType
 ) -> tuple[Deed, ...]:
     """Return what one user did; raises ``NotFound`` for one of whom *asker* may not know."""
     show_user(conn, user_id, everyone=asker.sees_all)
@@ -108,7 +111,7 @@ def list_user_deeds(
 
 
 def list_team_deeds(
-    conn: Connection, competition: Competition, asker: Asker, team_id: int, type: str
+    conn: Connection, competition: Competition, asker: Asker, team_id: int, type: DeedType
 ) -> tuple[Deed, ...]:
     """Return what the present members of a team did; raises ``NotFound`` for one of which *asker* may not know."""
     return list_deeds(conn, competition, asker, show_team(conn, team_id, everyone=asker.sees_all).members, type)
@@ -137,13 +140,15 @@ def list_submissions(
 def list_awards(conn: Connection, competition: Competition, asker: Asker, user_ids: Sequence[int]) -> tuple[Award, ...]:
     """Return the awards of the users.
 
-    Who does not see all gets those from before the freeze, and no ids of hidden or banned people.
+    Who does not see all gets those from before the freeze, and no ids of hidden or banned people and teams.
     """
-    whose = awards.c.user_id if asker.sees_all else users.c.id.label("user_id")
-    others = [column for column in awards.c if column.name != "user_id"]
+    # Joined with those alone whom the asker may know of, so that the others have no id in what comes out.
+    known_user, known_team = (true(), true()) if asker.sees_all else (listed(users), listed(teams))
+    others = [column for column in awards.c if column.name not in {"user_id", "team_id"}]
     statement = (
-        select(whose, *others)
-        .outerjoin_from(awards, users, (users.c.id == awards.c.user_id) & listed(users))
+        select(users.c.id.label("user_id"), teams.c.id.label("team_id"), *others)
+        .outerjoin_from(awards, users, (users.c.id == awards.c.user_id) & known_user)
+        .outerjoin(teams, (teams.c.id == awards.c.team_id) & known_team)
         .where(awards.c.user_id.in_(user_ids))
     )
     if not asker.sees_all and competition.frozen_at is not None:
@@ -181,9 +186,9 @@ def _read_deeds(conn: Connection, statement: Select[Any]) -> tuple[Deed, ...]:
             challenge_id=row.challenge_id,
             challenge=None
             if row.known_challenge is None
-            else Task(row.known_challenge, row.challenge_name, row.challenge_category, row.challenge_value),
-            user=None if row.known_user is None else Named(row.known_user, row.user_name),
-            team=None if row.known_team is None else Named(row.known_team, row.team_name),
+            else NamedChallenge(row.known_challenge, row.challenge_name, row.challenge_category, row.challenge_value),
+            user=None if row.known_user is None else NamedAccount(row.known_user, row.user_name),
+            team=None if row.known_team is None else NamedAccount(row.known_team, row.team_name),
             date=row.date,
             type=row.type,
             provided=row.provided,

@@ -14,6 +14,9 @@ from ctfd_twisted.db.notices import touch
 from ctfd_twisted.db.writes import insert_row
 from ctfd_twisted.webhooks.store import emit, team_created, user_created
 
+#: What ``str.strip`` takes away; the databases' own ``trim`` knows the space alone.
+BLANKS: Final = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
+
 # The database has no defaults of its own (database.md section 3).
 _NEW_ACCOUNT: Final[dict[str, Any]] = {
     "oauth_id": None,
@@ -68,7 +71,7 @@ def name_taken(conn: Connection, table: Table, name: str, but: int | None = None
     Names that differ in blanks only were once a way into other people's accounts (CVE-2020-7245). Call it under
     :func:`ctfd_twisted.accounts.locks.serialise`.
     """
-    same = (table.c.name == name) | (func.trim(table.c.name) == name.strip())
+    same = (table.c.name == name) | (func.trim(table.c.name, BLANKS) == name.strip())
     return _exists(conn, table, same, but)
 
 

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from ctfd_twisted.accounts import membership, teams
 from ctfd_twisted.accounts.boards import Boards
 from ctfd_twisted.accounts.bodies import OwnTeamBody
-from ctfd_twisted.accounts.history import Asker, list_team_awards, list_team_deeds
+from ctfd_twisted.accounts.history import Asker, DeedType, list_team_awards, list_team_deeds
+from ctfd_twisted.accounts.history_views import DeedShown, TeamAward, team_awards
 from ctfd_twisted.accounts.keys import Keys
 from ctfd_twisted.accounts.reading import Passwords, read_sent
 from ctfd_twisted.accounts.scores import team_profile
+from ctfd_twisted.accounts.teams_api import InviteCode, invite_shown
 from ctfd_twisted.accounts.users_api import deeds_answer
-from ctfd_twisted.accounts.views import award_view, team_view
+from ctfd_twisted.accounts.views import OwnTeam, OwnTeamProfile, own_team
 from ctfd_twisted.db.database import Database
 from ctfd_twisted.errors import Forbidden
 from ctfd_twisted.http.answers import Answer, done, ok
 from ctfd_twisted.http.call import Call
+from ctfd_twisted.http.described import refused
 from ctfd_twisted.http.gates import AUTHED, TEAM_REQUIRED, TEAMS_MODE
+from ctfd_twisted.http.pagination import Counted
 from ctfd_twisted.http.routes import Routes
 
-_MEMBER = (TEAMS_MODE, AUTHED, TEAM_REQUIRED)
+_MINE: Final = "/api/v1/teams/me"
+_MEMBER: Final = (TEAMS_MODE, AUTHED, TEAM_REQUIRED)
+_NO_CAPTAIN: Final = refused("Who asks is not the captain.")
 
 
 class OwnTeamApi:
@@ -32,56 +40,55 @@ class OwnTeamApi:
         self._boards = boards
         self._keys = keys
 
-    @routes.get("/api/v1/teams/me", *_MEMBER)
+    @routes.get(_MINE, *_MEMBER, data=OwnTeamProfile)
     async def show_my_team(self, call: Call) -> Answer:
         """One's team, with the score as it is now."""
         team, score = await self._db.read(team_profile, call.competition, _team_id(call), everyone=True, frozen=False)
         place = await self._boards.account_place(team.id) if call.sees_scores else None
-        return ok({**team_view(team, "self"), "place": place, "score": score})
+        shown: OwnTeamProfile = {**own_team(team), "place": place, "score": score}
+        return ok(shown)
 
-    @routes.patch("/api/v1/teams/me", *_MEMBER)
+    @routes.patch(_MINE, *_MEMBER, body=OwnTeamBody, data=OwnTeam, also=(_NO_CAPTAIN,))
     async def edit_my_team(self, call: Call) -> Answer:
         """Change the team that one is captain of."""
         player = call.require_player()
         sent = read_sent(call, OwnTeamBody)
-        if player.is_admin:
-            password = await self._passwords.of_admin(sent.body)
-        else:
-            stored = await self._db.read(teams.confirming_passwords, player.id)
-            password = await self._passwords.of_player(sent.body, stored)
+        # Administrators are asked for no confirmation.
+        stored = () if player.is_admin else await self._db.read(teams.confirming_passwords, player.id)
+        password = await self._passwords.of_own(sent.body, stored)
         team = await self._db.run(teams.edit_own_team, call.competition, player, sent, password)
-        return ok(team_view(team, "self"))
+        return ok(own_team(team))
 
-    @routes.delete("/api/v1/teams/me", *_MEMBER)
+    @routes.delete(_MINE, *_MEMBER, data=None, also=(refused("The team may not be disbanded, or not by who asks."),))
     async def disband_my_team(self, call: Call) -> Answer:
         """Disband the team that one is captain of, if it never did anything."""
         await self._db.run(membership.disband_own_team, call.competition, call.require_player().id)
         return done()
 
-    @routes.post("/api/v1/teams/me/members", *_MEMBER)
+    @routes.post(f"{_MINE}/members", *_MEMBER, data=InviteCode, also=(_NO_CAPTAIN,))
     async def invite(self, call: Call) -> Answer:
         """An invite into the team that one is captain of."""
         player = call.require_player()
-        return ok({"code": await self._db.read(membership.make_own_invite, call.now, self._keys, player.id)})
+        return ok(invite_shown(await self._db.read(membership.make_own_invite, call.now, self._keys, player.id)))
 
-    @routes.get("/api/v1/teams/me/solves", *_MEMBER)
+    @routes.get(f"{_MINE}/solves", *_MEMBER, data=list[DeedShown], meta=Counted)
     async def list_my_solves(self, call: Call) -> Answer:
-        """What the members solved."""
+        """What the members solved, the newest first."""
         return await self._deeds(call, "correct")
 
-    @routes.get("/api/v1/teams/me/fails", *_MEMBER)
+    @routes.get(f"{_MINE}/fails", *_MEMBER, data=list[DeedShown], meta=Counted)
     async def list_my_fails(self, call: Call) -> Answer:
-        """What the members got wrong; others than administrators are told how often."""
+        """What the members got wrong, the newest first. Others than administrators are told only how often."""
         return await self._deeds(call, "incorrect")
 
-    @routes.get("/api/v1/teams/me/awards", *_MEMBER)
+    @routes.get(f"{_MINE}/awards", *_MEMBER, data=list[TeamAward], meta=Counted)
     async def list_my_awards(self, call: Call) -> Answer:
-        """What the members were awarded."""
+        """What the members were awarded, the newest first."""
         asker = Asker(call.player, call.now, own=True)
         found = await self._db.read(list_team_awards, call.competition, asker, _team_id(call))
-        return ok([award_view(award, requirements=True, type=True) for award in found], meta={"count": len(found)})
+        return ok(team_awards(found), meta={"count": len(found)})
 
-    async def _deeds(self, call: Call, type: str) -> Answer:
+    async def _deeds(self, call: Call, type: DeedType) -> Answer:
         asker = Asker(call.player, call.now, own=True)
         found = await self._db.read(list_team_deeds, call.competition, asker, _team_id(call), type)
         return deeds_answer(call, found, type)

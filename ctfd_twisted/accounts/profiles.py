@@ -79,7 +79,7 @@ def read_users(conn: Connection, statement: Select[Any]) -> tuple[UserRecord, ..
     for row in rows:
         for flag in ("hidden", "banned", "verified", "change_password"):
             row[flag] = _flag(row[flag], unknown=flag == "hidden")
-        row["type"] = row["type"] or "user"
+        row["type"] = "admin" if row["type"] == "admin" else "user"
         row["team_listed"] = row["team_id"] in listed_teams
     return tuple(UserRecord(**row, fields=answers.get(row["id"], ())) for row in rows)
 

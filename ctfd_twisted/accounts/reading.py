@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from msgspec import UNSET
 
-from ctfd_twisted.accounts.bodies import AccountBody, NewPassword, Sent
+from ctfd_twisted.accounts.bodies import AccountBody, NewPassword, OwnTeamBody, OwnUserBody, Sent
 from ctfd_twisted.accounts.hasher import Hasher
 from ctfd_twisted.accounts.keys import Keys
 from ctfd_twisted.errors import Invalid
 from ctfd_twisted.http.bodies import read_struct
 from ctfd_twisted.http.call import Call
+from ctfd_twisted.http.described import missing
 
 B = TypeVar("B", bound=AccountBody)
+
+#: What bodies with answers to custom fields can bring.
+NO_FIELD: Final = missing("There is no such custom field.")
 
 
 def read_sent(call: Call, kind: type[B]) -> Sent[B]:
@@ -38,8 +42,11 @@ class Passwords:
         """Hash the new password that an administrator set; an empty one counts."""
         return await self._new(body) if body.password is not UNSET else NewPassword()
 
-    async def of_player(self, body: AccountBody, stored: Iterable[str | None]) -> NewPassword:
-        """Hash a new password, and find which of the *stored* hashes the confirmation belongs to."""
+    async def of_own(self, body: OwnUserBody | OwnTeamBody, stored: Iterable[str | None]) -> NewPassword:
+        """Hash a new password, and find which of the *stored* hashes the confirmation belongs to.
+
+        An empty password is none, whoever sends it: a form that was left as it was must not open the account.
+        """
         fits = None
         for candidate in stored if body.confirm else ():
             if fits is None and await self._hasher.verify(str(body.confirm), candidate):

@@ -11,6 +11,8 @@ T = TypeVar("T")
 
 #: Whose custom fields: ``fields.type`` and ``field_entries.type``.
 Owner = Literal["user", "team"]
+#: ``users.type``.
+UserType = Literal["user", "admin"]
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -35,7 +37,7 @@ class UserRecord(msgspec.Struct, frozen=True, kw_only=True):
     oauth_id: int | None
     name: str | None
     email: str | None
-    type: str
+    type: UserType
     secret: str | None
     website: str | None
     affiliation: str | None

@@ -38,10 +38,10 @@ def looks_like_email(text: str) -> bool:
 def domain_listed(email: str, listing: str) -> bool:
     """Return whether the domain of *email* is in a comma-separated *listing*.
 
-    ``*.example.com`` stands for every subdomain but not for ``example.com``; letters count as they are written.
+    ``*.example.com`` stands for every subdomain but not for ``example.com``. Capitals are no way around it.
     """
-    domain = email.rpartition("@")[2]
-    for entry in (part.strip() for part in listing.split(",")):
+    domain = email.rpartition("@")[2].lower()
+    for entry in (part.strip().lower() for part in listing.split(",")):
         if entry.startswith("*.") and domain.endswith(entry[1:]) and len(domain) > len(entry) - 1:
             return True
         if entry and entry == domain:

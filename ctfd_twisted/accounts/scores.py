@@ -13,10 +13,11 @@ from ctfd_twisted.scoring.store import team_score, user_score
 def user_profile(conn: Connection, competition: Competition, user_id: int, *, everyone: bool) -> tuple[UserRecord, int]:
     """Return a user and the frozen score of their account: of their team where teams play and they have one.
 
-    Raises ``NotFound``, unless *everyone* also for somebody hidden or banned.
+    Unless *everyone*: a team that the public may not know of counts as none, and ``NotFound`` is raised for somebody
+    hidden or banned as for somebody unknown.
     """
     user = show_user(conn, user_id, everyone=everyone)
-    if competition.teams and user.team_id is not None:
+    if competition.teams and user.team_id is not None and (everyone or user.team_listed):
         return user, team_score(conn, competition, user.team_id, frozen=True)
     return user, user_score(conn, competition, user.id, frozen=True)
 

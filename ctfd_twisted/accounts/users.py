@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 from msgspec import UNSET
-from sqlalchemy import Connection, Row, select, update
+from sqlalchemy import Connection, Row, select
 
 from ctfd_twisted.accounts import rules
 from ctfd_twisted.accounts.bodies import (
     FieldValue,
     NewPassword,
     OwnUserBody,
+    PersonBody,
     Sent,
     UserBody,
     check_form,
@@ -21,26 +22,26 @@ from ctfd_twisted.accounts.bodies import (
     user_faults,
 )
 from ctfd_twisted.accounts.brackets import check_bracket, check_own_bracket
+from ctfd_twisted.accounts.editing import (
+    USER,
+    account_to_change,
+    check_email,
+    check_name,
+    check_own_name,
+    columns,
+    password_column,
+    store_change,
+)
 from ctfd_twisted.accounts.fields import check_answers, check_own_answers, store_answers
 from ctfd_twisted.accounts.locks import serialise
-from ctfd_twisted.accounts.newcomers import email_taken, insert_user, name_taken, tell_user_created
+from ctfd_twisted.accounts.newcomers import insert_user, tell_user_created
 from ctfd_twisted.accounts.profiles import show_user
 from ctfd_twisted.accounts.records import UserRecord
 from ctfd_twisted.accounts.sessions import renew_session
 from ctfd_twisted.accounts.tables import users
 from ctfd_twisted.competition.rules import Competition
-from ctfd_twisted.db.notices import touch
-from ctfd_twisted.db.writes import locked
-from ctfd_twisted.errors import Invalid, NotFound
+from ctfd_twisted.errors import Invalid
 from ctfd_twisted.mail.store import SealedLetter, enqueue
-from ctfd_twisted.scoring.store import recompute_values
-
-TAKEN: Final = "User name has already been taken"
-
-#: Columns that players may write about themselves, and those that only administrators may.
-_OWN: Final = ("name", "email", "website", "affiliation", "country", "language", "bracket_id")
-_ADMINS: Final = (*_OWN, "type", "secret", "verified", "hidden", "banned", "change_password")
-_FLAGS: Final = frozenset({"verified", "hidden", "banned", "change_password"})
 
 
 def create_user(
@@ -58,7 +59,7 @@ def create_user(
     serialise(conn, "users")
     answers = _check_first(conn, sent.body, None)
     check_form(sent, user_faults(sent.body), required=("name", "password"))
-    user_id = insert_user(conn, now, **_columns(sent.body, _ADMINS), password=password.hashed)
+    user_id = insert_user(conn, now, **_by_admin(sent.body), password=password.hashed)
     store_answers(conn, "user", user_id, answers)
     if letter is not None:
         enqueue(conn, now, letter)
@@ -71,16 +72,12 @@ def edit_user(conn: Connection, actor_id: int, user_id: int, sent: Sent[UserBody
 
     Raises as ``create_user`` does, ``NotFound`` for an unknown user, and ``Invalid`` where they would ban themselves.
     """
-    serialise(conn, "users")
-    present = _present(conn, user_id)
+    present = account_to_change(conn, USER, user_id)
     if user_id == actor_id and sent.body.banned is True:
         raise Invalid(id="You cannot ban yourself")
     answers = _check_first(conn, sent.body, user_id)
     check_form(sent, user_faults(sent.body))
-    values = _columns(sent.body, _ADMINS)
-    if password.hashed is not None:
-        values["password"] = password.hashed
-    _store(conn, present, values, answers)
+    store_change(conn, USER, present, {**_by_admin(sent.body), **password_column(password)}, answers)
     return show_user(conn, user_id, everyone=True)
 
 
@@ -98,21 +95,18 @@ def edit_own_user(
     Raises ``Invalid`` with the first of bracket, e-mail, fields, name and confirmation that breaks a rule, else with
     all faults of form; ``NotFound`` for an unknown custom field. An administrator is asked for no confirmation.
     """
-    serialise(conn, "users")
-    present = _present(conn, user_id)
+    present = account_to_change(conn, USER, user_id)
+    values = columns(sent.body, USER.own)
     if present.type == "admin":
         answers = _check_first(conn, sent.body, user_id)
-        values = _columns(sent.body, _OWN)
-        if password.hashed is not None:
-            values["password"] = password.hashed
+        values |= password_column(password)
     else:
         answers = _check_own_first(conn, competition, present, sent.body, password)
-        values = _columns(sent.body, _OWN)
         values |= _own_password(competition, present, sent.body, password)
         if values.get("email", present.email) != present.email and competition.truthy("verify_emails"):
             values["verified"] = False
     check_form(sent, user_faults(sent.body))
-    _store(conn, present, values, answers)
+    store_change(conn, USER, present, values, answers)
     if sid is not None:
         renew_session(conn, now, sid, password.mac if "password" in values else None)
     return show_user(conn, user_id, everyone=True)
@@ -123,23 +117,14 @@ def stored_password(conn: Connection, user_id: int) -> str | None:
     return conn.scalar(select(users.c.password).where(users.c.id == user_id))
 
 
-def _present(conn: Connection, user_id: int) -> Row[Any]:
-    row = conn.execute(locked(select(users).where(users.c.id == user_id), conn)).first()
-    if row is None:
-        raise NotFound
-    return row
-
-
-def _check_first(conn: Connection, body: OwnUserBody, user_id: int | None) -> tuple[FieldValue, ...]:
+def _check_first(conn: Connection, body: PersonBody, user_id: int | None) -> tuple[FieldValue, ...]:
     """Judge what is judged before the form of anything, for an administrator."""
     if body.bracket_id is not UNSET:
         check_bracket(conn, body.bracket_id, "users")
-    if body.email is not UNSET and email_taken(conn, users, body.email, user_id):
-        raise Invalid(email=[rules.TAKEN_EMAIL])
+    check_email(conn, USER, body, user_id)
     answers = field_values(body)
     check_answers(conn, "user", answers)
-    if body.name is not UNSET and name_taken(conn, users, body.name, user_id):
-        raise Invalid(name=[TAKEN])
+    check_name(conn, USER, body, user_id)
     return answers
 
 
@@ -151,18 +136,13 @@ def _check_own_first(
         check_own_bracket(conn, body.bracket_id, present.bracket_id, "users")
     if body.email is not UNSET and body.email.strip() != present.email:
         _check_confirmed(present, body, password)
-        if email_taken(conn, users, body.email, present.id):
-            raise Invalid(email=[rules.TAKEN_EMAIL])
+        check_email(conn, USER, body, present.id)
         allowed, denied = competition.text("domain_whitelist"), competition.text("domain_blacklist")
         if rules.domain_refusals(body.email.strip(), allowed, denied):
             raise Invalid(email=["Email address is not from an allowed domain"])
     answers = field_values(body)
     check_own_answers(conn, "user", present.id, answers)
-    if body.name is not UNSET and body.name.strip() != present.name:
-        if not competition.truthy("name_changes", default=True):
-            raise Invalid(name=[rules.NAME_CHANGES_OFF])
-        if name_taken(conn, users, body.name, present.id):
-            raise Invalid(name=[TAKEN])
+    check_own_name(conn, competition, USER, body, present)
     return answers
 
 
@@ -170,7 +150,7 @@ def _own_password(
     competition: Competition, present: Row[Any], body: OwnUserBody, password: NewPassword
 ) -> Mapping[str, str]:
     """Return the new password hash of a player as a column, nothing where none was sent."""
-    if not body.password or password.hashed is None:
+    if not body.password:
         return {}
     if present.password is not None and not body.confirm:
         raise Invalid(confirm=[rules.CONFIRM])
@@ -179,7 +159,7 @@ def _own_password(
         raise Invalid(password=[short])
     if present.password is not None:
         _check_confirmed(present, body, password)
-    return {"password": password.hashed}
+    return password_column(password)
 
 
 def _check_confirmed(present: Row[Any], body: OwnUserBody, password: NewPassword) -> None:
@@ -189,18 +169,6 @@ def _check_confirmed(present: Row[Any], body: OwnUserBody, password: NewPassword
         raise Invalid(confirm=[rules.NOT_CONFIRMED])
 
 
-def _columns(body: OwnUserBody, writable: tuple[str, ...]) -> dict[str, Any]:
-    sent = {key: value for key in writable if (value := getattr(body, key)) is not UNSET}
-    if sent.get("type", "") is None:
-        del sent["type"]
-    return {key: bool(value) if key in _FLAGS else value for key, value in sent.items()}
-
-
-def _store(conn: Connection, present: Row[Any], values: Mapping[str, Any], answers: tuple[FieldValue, ...]) -> None:
-    if values:
-        conn.execute(update(users).where(users.c.id == present.id).values(**values))
-    store_answers(conn, "user", present.id, answers)
-    touch(conn, "accounts", "standings", "challenges")
-    before = (present.hidden, present.banned)
-    if (values.get("hidden", present.hidden), values.get("banned", present.banned)) != before:
-        recompute_values(conn)
+def _by_admin(body: UserBody) -> dict[str, Any]:
+    """The columns that an administrator writes; a null type is none, since every user has one."""
+    return {key: value for key, value in columns(body, USER.by_admins).items() if (key, value) != ("type", None)}

@@ -1,54 +1,231 @@
-"""Users, teams and what they did as JSON shows them: which field is for whom (api/users.md, teams.md, submissions.md).
+"""Users and teams as JSON shows them: which field is for whom (api/users.md, teams.md).
 
 Every answer about an account is made here, so that no list, profile or search can show a field that another would not.
+What may lack keys is cast from the type without them: mypy can't know that a ``TypedDict`` holds no more than it names.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, cast
 
-from ctfd_twisted.accounts.history import Award, Deed
-from ctfd_twisted.accounts.records import Entry, TeamRecord, UserRecord
+from ctfd_twisted.accounts.records import Entry, TeamRecord, UserRecord, UserType
 from ctfd_twisted.http.dates import iso
 
 #: Who looks: anybody, the account itself, an administrator.
 View = Literal["user", "self", "admin"]
 
 
-def user_view(user: UserRecord, view: View) -> dict[str, Any]:
-    """Return a user as *view* sees them; who is hidden or banned is no matter here."""
-    shown: dict[str, Any] = {
+class AnswerShown(TypedDict):
+    """What an account answered to a custom field; ``type`` is the kind of answer, ``text`` or ``boolean``."""
+
+    field_id: int
+    value: Any
+    name: str
+    description: str
+    type: str
+
+
+class UserShown(TypedDict):
+    """A user as everybody sees them; ``team_id`` is null where the team is hidden from who asks."""
+
+    id: int
+    team_id: int | None
+    bracket_id: int | None
+    oauth_id: int | None
+    name: str | None
+    website: str | None
+    country: str | None
+    affiliation: str | None
+    fields: list[AnswerShown]
+
+
+class OwnUser(UserShown):
+    """A user as they see themselves."""
+
+    email: str | None
+    language: str | None
+
+
+class UserForAdmins(OwnUser):
+    """A user as administrators see them."""
+
+    type: UserType
+    banned: bool
+    hidden: bool
+    verified: bool
+    change_password: bool
+    secret: str | None
+    created: str | None
+
+
+class Ranking(TypedDict):
+    """Where an account stands; ``place`` is null for who stands nowhere, both where scores are not shown."""
+
+    place: str | None
+    score: int | None
+
+
+class UserProfile(UserShown, Ranking, total=False):
+    """A user with the place and score of their account. What may lack is for administrators alone."""
+
+    email: str | None
+    language: str | None
+    type: UserType
+    banned: bool
+    hidden: bool
+    verified: bool
+    change_password: bool
+    secret: str | None
+    created: str | None
+
+
+class OwnProfile(OwnUser):
+    """A user as they see themselves, with their place among users and their own score as it is now."""
+
+    place: str | None
+    score: int
+
+
+class TeamBasics(TypedDict):
+    """What everybody sees of a team; ``captain_id`` is null where the captain is hidden from who asks."""
+
+    id: int
+    name: str | None
+    website: str | None
+    country: str | None
+    affiliation: str | None
+    bracket_id: int | None
+    oauth_id: int | None
+    captain_id: int | None
+    fields: list[AnswerShown]
+
+
+class TeamSecrets(TypedDict):
+    """What administrators alone are shown of teams."""
+
+    email: str | None
+    banned: bool
+    hidden: bool
+    secret: str | None
+    created: str | None
+
+
+class PerhapsTeamSecrets(TypedDict, total=False):
+    """The same where others than administrators ask too."""
+
+    email: str | None
+    banned: bool
+    hidden: bool
+    secret: str | None
+    created: str | None
+
+
+class TeamListed(TeamBasics, PerhapsTeamSecrets):
+    """A team in the list. What may lack is for administrators alone."""
+
+
+class TeamProfile(TeamBasics, PerhapsTeamSecrets, Ranking):
+    """A team with its members' ids, its place and score. What may lack is for administrators alone."""
+
+    members: list[int]
+
+
+class OwnTeam(TeamBasics):
+    """A team as its members see it, with their ids."""
+
+    members: list[int]
+    email: str | None
+
+
+class OwnTeamProfile(OwnTeam):
+    """A team as its members see it, with its place and its score as it is now."""
+
+    place: str | None
+    score: int
+
+
+class TeamForAdmins(TeamBasics, TeamSecrets):
+    """A team as administrators see it, with its members' ids."""
+
+    members: list[int]
+
+
+def user_shown(user: UserRecord, *, to_admin: bool) -> UserShown:
+    """Return a user in the public view; an administrator is told of hidden teams too."""
+    return _user(user, "user", team_id=user.team_id if user.team_listed or to_admin else None)
+
+
+def own_user(user: UserRecord) -> OwnUser:
+    """Return a user in their own view."""
+    return {**_user(user, "self", team_id=user.team_id), "email": user.email, "language": user.language}
+
+
+def user_for_admins(user: UserRecord) -> UserForAdmins:
+    """Return a user in the view of administrators."""
+    return {
+        **_user(user, "admin", team_id=user.team_id),
+        "email": user.email,
+        "language": user.language,
+        "type": user.type,
+        "banned": user.banned,
+        "hidden": user.hidden,
+        "verified": user.verified,
+        "change_password": user.change_password,
+        "secret": user.secret,
+        "created": iso(user.created),
+    }
+
+
+def user_profile(user: UserRecord, place: str | None, score: int | None, *, to_admin: bool) -> UserProfile:
+    """Return a user with *place* and *score*, to an administrator or to anybody."""
+    if to_admin:
+        return {**user_for_admins(user), "place": place, "score": score}
+    ranking: Ranking = {"place": place, "score": score}
+    return cast("UserProfile", {**user_shown(user, to_admin=False), **ranking})
+
+
+def team_listed(team: TeamRecord, *, to_admin: bool) -> TeamListed:
+    """Return a team for a list, to an administrator or to anybody."""
+    if to_admin:
+        return {**_team(team, "admin"), **_secrets(team)}
+    return cast("TeamListed", _team(team, "user"))
+
+
+def own_team(team: TeamRecord) -> OwnTeam:
+    """Return a team in the view of its members."""
+    return {**_team(team, "self"), "members": list(team.members), "email": team.email}
+
+
+def team_for_admins(team: TeamRecord) -> TeamForAdmins:
+    """Return a team in the view of administrators."""
+    return {**_team(team, "admin"), **_secrets(team), "members": list(team.members)}
+
+
+def team_profile(team: TeamRecord, place: str | None, score: int | None, *, to_admin: bool) -> TeamProfile:
+    """Return a team with *place* and *score*; the public is not told of hidden and banned members."""
+    if to_admin:
+        return {**team_for_admins(team), "place": place, "score": score}
+    ranking: Ranking = {"place": place, "score": score}
+    return cast("TeamProfile", {**_team(team, "user"), **ranking, "members": list(team.listed_members)})
+
+
+def _user(user: UserRecord, view: View, *, team_id: int | None) -> UserShown:
+    return {
         "id": user.id,
-        # A team that the public may not know of is not named by its members either.
-        "team_id": user.team_id if user.team_listed or view != "user" else None,
+        "team_id": team_id,
         "bracket_id": user.bracket_id,
         "oauth_id": user.oauth_id,
         "name": user.name,
         "website": user.website,
         "country": user.country,
         "affiliation": user.affiliation,
-        "fields": entries_view(user.fields, view),
+        "fields": _answers(user.fields, view),
     }
-    if view != "user":
-        shown |= {"email": user.email, "language": user.language}
-    if view == "admin":
-        shown |= {
-            "type": user.type,
-            "banned": user.banned,
-            "hidden": user.hidden,
-            "verified": user.verified,
-            "change_password": user.change_password,
-            "secret": user.secret,
-            "created": iso(user.created),
-        }
-    return shown
 
 
-def team_view(team: TeamRecord, view: View) -> dict[str, Any]:
-    """Return a team as *view* sees it; the public is not told of hidden and banned members."""
-    members = team.listed_members if view == "user" else team.members
-    shown: dict[str, Any] = {
+def _team(team: TeamRecord, view: View) -> TeamBasics:
+    return {
         "id": team.id,
         "name": team.name,
         "website": team.website,
@@ -56,18 +233,22 @@ def team_view(team: TeamRecord, view: View) -> dict[str, Any]:
         "affiliation": team.affiliation,
         "bracket_id": team.bracket_id,
         "oauth_id": team.oauth_id,
-        "captain_id": team.captain_id if view != "user" or team.captain_id in members else None,
-        "fields": entries_view(team.fields, view),
-        "members": list(members),
+        "captain_id": team.captain_id if view != "user" or team.captain_id in team.listed_members else None,
+        "fields": _answers(team.fields, view),
     }
-    if view != "user":
-        shown["email"] = team.email
-    if view == "admin":
-        shown |= {"banned": team.banned, "hidden": team.hidden, "secret": team.secret, "created": iso(team.created)}
-    return shown
 
 
-def entries_view(entries: Iterable[Entry], view: View) -> list[dict[str, Any]]:
+def _secrets(team: TeamRecord) -> TeamSecrets:
+    return {
+        "email": team.email,
+        "banned": team.banned,
+        "hidden": team.hidden,
+        "secret": team.secret,
+        "created": iso(team.created),
+    }
+
+
+def _answers(entries: Iterable[Entry], view: View) -> list[AnswerShown]:
     """Return the answers to custom fields that *view* may see."""
     return [
         {
@@ -80,43 +261,3 @@ def entries_view(entries: Iterable[Entry], view: View) -> list[dict[str, Any]]:
         for entry in entries
         if entry.public or view == "admin" or (view == "self" and entry.editable)
     ]
-
-
-def deed_view(deed: Deed, view: View) -> dict[str, Any]:
-    """Return a submission as *view* sees it."""
-    shown: dict[str, Any] = {
-        "id": deed.id,
-        "challenge_id": deed.challenge_id,
-        "challenge": deed.challenge,
-        "user": deed.user,
-        "team": deed.team,
-        "date": iso(deed.date),
-        "type": deed.type,
-    }
-    if view != "user":
-        shown["provided"] = deed.provided
-    if view == "admin":
-        shown["ip"] = deed.ip
-    return shown
-
-
-def award_view(award: Award, *, requirements: bool, type: bool) -> dict[str, Any]:
-    """Return an award; administrators see the *requirements*, and the lists of teams the *type*."""
-    shown: dict[str, Any] = {
-        "id": award.id,
-        "user_id": award.user_id,
-        "user": award.user_id,
-        "team_id": award.team_id,
-        "team": award.team_id,
-        "name": award.name,
-        "description": award.description,
-        "date": iso(award.date),
-        "value": award.value,
-        "category": award.category,
-        "icon": award.icon,
-    }
-    if type:
-        shown["type"] = award.type
-    if requirements:
-        shown["requirements"] = award.requirements
-    return shown

@@ -143,6 +143,20 @@ def test_an_empty_password_is_dropped(platform: MemoryPlatform, browser: SignUp)
     assert platform.client().submit("/login", name="bob", password="secret").status == 302
 
 
+def test_an_empty_password_does_not_open_an_admins_own_account(platform: MemoryPlatform, browser: SignUp) -> None:
+    root = browser("root", type="admin")
+    assert root.patch(ME, {"password": "", "affiliation": "A"}).data["affiliation"] == "A"
+    assert platform.client().submit("/login", name="root", password="").status == 200
+    assert platform.client().submit("/login", name="root", password="secret").status == 302
+
+
+def test_capitals_are_no_way_around_a_list_of_domains(platform: MemoryPlatform, browser: SignUp) -> None:
+    bob = browser("bob")
+    platform.configure(domain_blacklist="bad.org")
+    wrong = {"email": ["Email address is not from an allowed domain"]}
+    assert errors(bob, {"email": "bob@BAD.org", "confirm": "secret"}) == wrong
+
+
 def test_an_account_without_a_password_sets_one_without_confirmation(platform: MemoryPlatform) -> None:
     player = platform.player("oauth")
     platform.configure(password_min_length=4)

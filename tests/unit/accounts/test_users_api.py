@@ -108,8 +108,9 @@ def test_name_and_password_are_required(admin: Client) -> None:
     }
 
 
-def test_a_name_stored_with_blanks_is_taken_without_them(admin: Client) -> None:
-    assert admin.post("/api/v1/users", {**BOB, "name": " bob "}).data["name"] == " bob "
+@pytest.mark.parametrize("blanks", [" bob ", "\tbob\n", "bob\u2003", "\xa0bob"])
+def test_a_name_stored_with_blanks_is_taken_without_them(admin: Client, blanks: str) -> None:
+    assert admin.post("/api/v1/users", {**BOB, "name": blanks}).data["name"] == blanks
     reply = admin.post("/api/v1/users", {**BOB, "email": "b2@example.org"})
     assert reply.errors == {"name": ["User name has already been taken"]}
 
@@ -245,6 +246,21 @@ def test_a_hidden_team_is_not_named_by_its_members(platform: MemoryPlatform, adm
     assert platform.client().get(f"/api/v1/users/{user_id}").data["team_id"] is None
     assert platform.client().get("/api/v1/users").data[0]["team_id"] is None
     assert admin.get(f"/api/v1/users/{user_id}").data["team_id"] == team_id
+    assert admin.get("/api/v1/users").data[0]["team_id"] == team_id
+
+
+def test_a_hidden_team_is_told_by_no_award_and_no_score_of_its_members(platform: MemoryPlatform, admin: Client) -> None:
+    platform.configure(user_mode="teams")
+    team_id = made(platform, a_team, hidden=True)
+    user_id = made(platform, a_user, team_id=team_id)
+    made(platform, an_award, user_id, 20, team_id=team_id)
+    made(platform, an_award, made(platform, a_user, team_id=team_id), 700, team_id=team_id)
+    path = f"/api/v1/users/{user_id}"
+    (award,) = platform.client().get(f"{path}/awards").data
+    assert (award["user_id"], award["team_id"], award["team"]) == (user_id, None, None)
+    assert platform.client().get(path).data["score"] == 20
+    assert admin.get(f"{path}/awards").data[0]["team"] == team_id
+    assert admin.get(path).data["score"] == 720
 
 
 def test_custom_fields_are_shown_to_whom_they_are_for(platform: MemoryPlatform, admin: Client) -> None:
