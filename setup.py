@@ -52,6 +52,7 @@ setup(
         "regex>=2024.5.15",  # regular expressions with a time limit, for flags
         "service-identity>=24.1",
         "sqlalchemy>=2.0.30",
+        "tqdm>=4.66",  # the progress bars of commands
         "treq>=24.9",
         "twisted[tls]>=25.5",  # a Site that leaves the parsing of forms to us
         "txtorcon>=24.8",  # listeners such as onion:80

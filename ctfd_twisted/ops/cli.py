@@ -69,6 +69,12 @@ def parser() -> Parser:
     token.add_argument("--description", metavar="T", help="what it is for")
 
     _add(commands, "migrate", _migrate, "create or upgrade the schema, or adopt a CTFd database")
+
+    export = _add(commands, "export", _export, "write the whole competition into an archive that CTFd reads, too")
+    export.add_argument(
+        "file", nargs="?", metavar="FILE.zip", help="where to [default: the competition's name and the hour]"
+    )
+
     _add(commands, "check-config", _check_config, "print the effective configuration and where each value came from")
 
     demo = _add(commands, "demo", _demo, "run a small live competition on this machine, until interrupted", options=())
@@ -168,6 +174,14 @@ def _token(chosen: argparse.Namespace) -> None:
 
 def _migrate(chosen: argparse.Namespace) -> None:
     print(administration.migrate_database(_configuration(chosen).settings, say=print))
+
+
+def _export(chosen: argparse.Namespace) -> None:
+    # What it needs is needed by no other command.
+    from ctfd_twisted.ops.export import export_archive  # noqa: PLC0415
+
+    settings = _configuration(chosen).settings
+    print(f"Exported to {export_archive(settings, None if chosen.file is None else values.path(chosen.file))}")
 
 
 def _check_config(chosen: argparse.Namespace) -> None:
