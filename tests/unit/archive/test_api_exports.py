@@ -132,8 +132,8 @@ def test_uploads_are_in_the_archive(platform: MemoryPlatform, make: Make, tmp_pa
         path.parent.mkdir(parents=True)
         path.write_bytes(content)
         make(insert_row, files, {"type": "standard", "location": location})
-    for location in ("dd/gone.txt", "../secret_key", "/etc/hostname", "aa/one.txt", None):
-        make(insert_row, files, {"type": "standard", "location": location})
+    for missing in ("dd/gone.txt", "../secret_key", "/etc/hostname", "aa/one.txt", None):
+        make(insert_row, files, {"type": "standard", "location": missing})
     archive = read_archive(platform.admin().get("/admin/export").body)
     assert archive["uploads/aa/one.txt"] == b"1"
     assert archive["uploads/bb/zwei ü.bin"] == contents["bb/zwei ü.bin"]

@@ -85,11 +85,10 @@ def test_a_second_archive_waits_for_the_first(exporter: Exporter, threads: Threa
 
 
 def test_it_is_told_how_far_the_archive_is(exporter: Exporter, threads: Threads) -> None:
-    assert exporter.under_way is None
     export = begun(exporter)
     threads.step()  # the file is there
-    assert exporter.under_way is not None
     progress = exporter.under_way
+    assert progress is not None
     threads.finish()
     assert (progress.done, exporter.under_way) == (progress.total, None)
     result_of(export).file.close()
