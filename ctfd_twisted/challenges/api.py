@@ -4,28 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, Literal, TypedDict
 from urllib.parse import quote
 
 from ctfd_twisted.accounts.throttle import Throttle
 from ctfd_twisted.challenges.attempts import not_installed
+from ctfd_twisted.challenges.bodies import AskedPreview
 from ctfd_twisted.challenges.catalogue import Catalogue, Entry, File
-from ctfd_twisted.challenges.detail import Glance, shown_challenge, solution_state, visible_solution
-from ctfd_twisted.challenges.listing import ListFilter, Listing, placeholder
+from ctfd_twisted.challenges.detail import (
+    ChallengeDetail,
+    Glance,
+    PlaceholderDetail,
+    shown_challenge,
+    solution_state,
+    visible_solution,
+)
+from ctfd_twisted.challenges.listing import AskedView, ChallengeListed, ListFilter, Listing, placeholder
 from ctfd_twisted.challenges.memo import ROOM, Memo
 from ctfd_twisted.challenges.opened import Look, record_opened
 from ctfd_twisted.challenges.reader import ChallengeReader
 from ctfd_twisted.challenges.registry import challenge_types
 from ctfd_twisted.challenges.rules import Reach
 from ctfd_twisted.challenges.solvers import TOPICS as SOLVERS_TOPICS
-from ctfd_twisted.challenges.solvers import Solvers, read_solvers
+from ctfd_twisted.challenges.solvers import Solver, Solvers, read_solvers
 from ctfd_twisted.challenges.view import View, require_account
 from ctfd_twisted.db.behind import WriteBehind
 from ctfd_twisted.db.database import Database
 from ctfd_twisted.db.snapshot import KeyedSnapshots
 from ctfd_twisted.errors import Forbidden, NotFound
-from ctfd_twisted.http.answers import Answer, json_answer, ok
+from ctfd_twisted.http.answers import JSON, Answer, json_answer, ok
 from ctfd_twisted.http.call import Call
+from ctfd_twisted.http.described import Described, Message
 from ctfd_twisted.http.gates import (
     ACCOUNTS_VISIBLE,
     AUTHED,
@@ -50,6 +59,24 @@ _LOOK_AGAIN: Final = timedelta(hours=1)
 _OPEN: Final = (CHALLENGES_VISIBLE, DURING_EVENT, VERIFIED)
 
 
+class PlaceholderAnswer(TypedDict):
+    """What is answered about a challenge whose prerequisites are missing, where it may be known at all."""
+
+    success: Literal[True]
+    data: PlaceholderDetail
+
+
+class SolutionGlimpsed(TypedDict):
+    """Whether there is a solution that the caller may ask for, and its state, ``hidden`` where there is none."""
+
+    id: int | None
+    state: str
+
+
+_PLACEHOLDER: Final = Described(200, JSON, PlaceholderAnswer, "Or a placeholder, while its prerequisites are missing.")
+_NOT_INSTALLED: Final = Described(500, JSON, Message, "The challenge's kind is not installed.")
+
+
 class ChallengesApi:
     """The players' side of ``/api/v1/challenges``."""
 
@@ -70,7 +97,7 @@ class ChallengesApi:
 
     # The list
 
-    @routes.get("/api/v1/challenges", *_OPEN)
+    @routes.get("/api/v1/challenges", *_OPEN, query=(ListFilter, AskedView), data=list[ChallengeListed])
     def list_challenges(self, call: Call) -> Any:
         """Every challenge that the caller may see."""
         require_account(call.player, call.competition)
@@ -82,7 +109,7 @@ class ChallengesApi:
         return self._list(call, await self._reader.get(call), wanted)
 
     def _list(self, call: Call, view: View, wanted: ListFilter | None) -> Answer:
-        everything = wanted is not None and view.is_admin and call.argument("view") == "admin"
+        everything = wanted is not None and view.is_admin and call.query(AskedView).view == "admin"
         counts = call.sees_scores and call.sees_accounts
         listing = self._listing(view.catalogue, counts=counts, everything=everything)
         return Answer(listing.body(view.viewer, call.now, wanted))
@@ -96,7 +123,7 @@ class ChallengesApi:
 
     # One challenge
 
-    @routes.get("/api/v1/challenges/<challenge_id>", *_OPEN)
+    @routes.get("/api/v1/challenges/<challenge_id>", *_OPEN, data=ChallengeDetail, also=(_PLACEHOLDER, _NOT_INSTALLED))
     def show_challenge(self, call: Call, challenge_id: str) -> Any:
         """One challenge; a placeholder while its prerequisites are missing and it may be known."""
         view = self._reader.ready(call)
@@ -117,7 +144,8 @@ class ChallengesApi:
             raise Forbidden
         require_account(call.player, call.competition)
         if reached is not Reach.OPEN:
-            return ok({**placeholder(entry, reached), "logic": None, "solution_id": None})
+            hidden: PlaceholderDetail = {**placeholder(entry, reached), "logic": None, "solution_id": None}
+            return ok(hidden)
         if call.player is not None and not call.is_admin:
             self._note_look(call.player.id, entry.id, Look(call.address, call.now))
         if challenge_types()[entry.type].adds_detail:
@@ -156,8 +184,9 @@ class ChallengesApi:
     def _drawn(self, call: Call, view: View, entry: Entry, added: Mapping[str, Any]) -> Answer:
         counts = call.sees_scores and call.sees_accounts
         glance = Glance(view.own, view.is_admin, counts, view.next_after(entry), call.now)
-        shown = {**shown_challenge(entry, call.competition, glance, lambda file: self._file_url(call, file)), **added}
-        return ok({**shown, "view": self._render_view(call, shown)})
+        seen = shown_challenge(entry, call.competition, glance, lambda file: self._file_url(call, file))
+        detail: ChallengeDetail = {**seen, "view": self._render_view(call, {**seen, **added})}
+        return ok({**detail, **added})
 
     def _file_url(self, call: Call, file: File) -> str:
         url = call.url(f"/files/{quote(file.location)}")
@@ -176,25 +205,36 @@ class ChallengesApi:
         SCORES_VISIBLE,
         DURING_EVENT,
         VERIFIED,
+        query=AskedPreview,
+        data=list[Solver],
     )
     async def list_solves(self, call: Call, challenge_id: str) -> Answer:
         """Who has solved it; administrators see past the freeze, unless they look with ``preview``."""
         view = self._reader.ready(call) or await self._reader.get(call)
         entry = view.accessible(challenge_id)
-        wanted = Solvers(entry.id, not call.is_admin or bool(call.argument("preview")), call.url(""))
+        frozen = not call.is_admin or bool(call.query(AskedPreview).preview)
+        wanted = Solvers(entry.id, frozen, call.url(""))
         body = self._solvers.ready(wanted) or await self._solvers.get(wanted)
         return Answer(body)
 
-    @routes.get("/api/v1/challenges/<challenge_id>/solution", CHALLENGES_VISIBLE, DURING_EVENT, AUTHED, VERIFIED)
+    @routes.get(
+        "/api/v1/challenges/<challenge_id>/solution",
+        CHALLENGES_VISIBLE,
+        DURING_EVENT,
+        AUTHED,
+        VERIFIED,
+        data=SolutionGlimpsed,
+    )
     async def show_solution(self, call: Call, challenge_id: str) -> Answer:
         """The id of its solution, where the caller may ask for that, and its state."""
         view = self._reader.ready(call) or await self._reader.get(call)
         entry = view.accessible(challenge_id)
         solved = entry.id in view.own.solved
-        return ok({
+        glimpsed: SolutionGlimpsed = {
             "id": visible_solution(entry.solution, solved=solved),
             "state": solution_state(entry.solution),
-        })  # fmt: skip
+        }
+        return ok(glimpsed)
 
 
 def _own_of(view: View, entry: Entry) -> tuple[object, ...]:

@@ -2,25 +2,67 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Annotated, Final, Literal, NotRequired, TypedDict
 
+import msgspec
+from msgspec import Meta
 from msgspec.structs import replace
 
 from ctfd_twisted.challenges.attempts import Outcome, attempt, preview
+from ctfd_twisted.challenges.bodies import AskedPreview
 from ctfd_twisted.challenges.ids import sent_id
 from ctfd_twisted.challenges.recording import NewAttempt
 from ctfd_twisted.db.database import Database
 from ctfd_twisted.errors import Invalid, Malformed, NotFound
-from ctfd_twisted.http.answers import Answer, json_answer
+from ctfd_twisted.http.answers import JSON, Answer, json_answer
 from ctfd_twisted.http.call import Call
+from ctfd_twisted.http.described import Described, impossible, missing
 from ctfd_twisted.http.gates import CHALLENGES_VISIBLE, DURING_EVENT, VERIFIED
 from ctfd_twisted.http.routes import Routes
 
 #: The longest answer, in characters: what CTFd's column holds.
 LONGEST: Final = 65_535
 
+
+class AttemptFields(msgspec.Struct, frozen=True):
+    """An answer to a challenge; blanks around it do not count."""
+
+    challenge_id: int
+    submission: Annotated[str, Meta(max_length=LONGEST)]
+
+
+class AttemptJudged(TypedDict):
+    """What an answer was worth, and what the player is told."""
+
+    status: Literal["correct", "incorrect", "partial", "already_solved"]
+    message: str
+
+
+class AttemptRefusal(TypedDict):
+    """Why an answer was not compared; there is no message where the caller has to sign in."""
+
+    status: Literal["authentication_required", "paused", "ratelimited"]
+    message: NotRequired[str]
+
+
+class AttemptRefused(TypedDict):
+    """An answer that was not compared; ``success`` is true nevertheless."""
+
+    success: Literal[True]
+    data: AttemptRefusal
+
+
+_ALSO: Final = (
+    Described(403, JSON, AttemptRefused, "Nobody is signed in, the event is paused, or no tries are left."),
+    Described(429, JSON, AttemptRefused, "Too many wrong answers."),
+    missing("There is no such challenge for the caller."),
+    impossible("The challenge's kind is not installed."),
+)
+
+
 #: To somebody who is not signed in where challenges are public. Clients know it by its lack of a message.
-_SIGN_IN: Final = json_answer({"success": True, "data": {"status": "authentication_required"}}, 403)
+_ASKS_TO_SIGN_IN: Final[AttemptRefused] = {"success": True, "data": {"status": "authentication_required"}}
+_SIGN_IN: Final = json_answer(_ASKS_TO_SIGN_IN, 403)
 
 
 class AttemptsApi:
@@ -31,7 +73,16 @@ class AttemptsApi:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    @routes.post("/api/v1/challenges/attempt", CHALLENGES_VISIBLE, DURING_EVENT, VERIFIED)
+    @routes.post(
+        "/api/v1/challenges/attempt",
+        CHALLENGES_VISIBLE,
+        DURING_EVENT,
+        VERIFIED,
+        query=AskedPreview,
+        body=AttemptFields,
+        data=AttemptJudged,
+        also=_ALSO,
+    )
     async def answer(self, call: Call) -> Answer:
         """Judge an answer; ``preview`` lets an administrator try the flags without leaving anything."""
         player = call.player
@@ -44,7 +95,7 @@ class AttemptsApi:
             raise Malformed("submission: expected a string")
         if len(submission) > LONGEST:
             raise Invalid(submission=[f"Longer than maximum length {LONGEST}."])
-        if player.is_admin and call.argument("preview"):
+        if player.is_admin and call.query(AskedPreview).preview:
             return _told(await self._db.read(preview, challenge_id, submission))
         new = NewAttempt(player.id, player.is_admin, challenge_id, submission, call.address)
         return _told(await self._db.run(attempt, call.now, new))

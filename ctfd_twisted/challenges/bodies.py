@@ -15,6 +15,9 @@ from ctfd_twisted.http.bodies import read_struct
 Name = Annotated[str, Meta(max_length=80)]
 Text = str | UnsetType | None
 Number = int | UnsetType | None
+# What is read by functions of its own, which know better words for what is wrong than ``read_struct`` does.
+Instant = Annotated[Any, Meta(description="ISO 8601; UTC by default.", extra_json_schema={"type": ["string", "null"]})]
+Requirements = Annotated[Any, Meta(extra_json_schema={"type": ["object", "null"]})]
 
 #: The longest description, in characters.
 LONGEST: Final = 65_535
@@ -45,9 +48,15 @@ class ChallengeFields(msgspec.Struct, frozen=True):
     minimum: Number = UNSET
     decay: Number = UNSET
     module_id: Number = UNSET
-    scheduled_at: Any = UNSET
-    ends_at: Any = UNSET
-    requirements: Any = UNSET
+    scheduled_at: Instant = UNSET
+    ends_at: Instant = UNSET
+    requirements: Requirements = UNSET
+
+
+class AskedPreview(msgspec.Struct, frozen=True):
+    """How an administrator asks for what another sees or would be told; any value that is not empty asks for it."""
+
+    preview: str = ""
 
 
 #: Checked here with everything else, but stored by the kind.

@@ -4,18 +4,64 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any, Final
+from typing import Final, NotRequired, TypedDict
 
 import msgspec
 
-from ctfd_twisted.challenges.catalogue import Entry, File, Solution
-from ctfd_twisted.challenges.own import Own
+from ctfd_twisted.challenges.catalogue import Entry, File, Ratings, Solution
+from ctfd_twisted.challenges.listing import ChallengePlaceholder
+from ctfd_twisted.challenges.own import Own, Rating
 from ctfd_twisted.challenges.registry import challenge_types
-from ctfd_twisted.challenges.store import readout
+from ctfd_twisted.challenges.shown import ChallengeShown, readout
 from ctfd_twisted.competition.rules import Competition
+from ctfd_twisted.shapes import with_more
 
 #: Of a kind's settings, those that every caller may read, because CTFd's clients do.
 _OPEN_SETTINGS: Final = frozenset({"initial", "minimum", "decay", "function"})
+
+
+class HintOffered(TypedDict):
+    """A hint; its content is there once the account has unlocked it, and for everybody after the event."""
+
+    id: int
+    cost: int
+    title: str | None
+    content: NotRequired[str | None]
+
+
+@with_more
+class ChallengeSeen(ChallengeShown):
+    """A challenge as one caller sees it; its kind may add what it shows to players.
+
+    ``solves`` is null where scores or accounts are not shown to the caller, ``ratings`` where they are not public.
+    ``attempts`` are those of the caller's account that were compared, ``rating`` is the caller's own.
+    """
+
+    solves: int | None
+    solved_by_me: bool
+    attempts: int
+    files: list[str]
+    tags: list[str]
+    hints: list[HintOffered]
+    module_id: int | None
+    rating: Rating | None
+    ratings: Ratings | None
+    solution_id: int | None
+    solution_state: str
+
+
+@with_more
+class ChallengeDetail(ChallengeSeen):
+    """The same with its window as HTML."""
+
+    view: str
+
+
+class PlaceholderDetail(ChallengePlaceholder):
+    """A challenge whose prerequisites are missing, alone."""
+
+    logic: None
+    solution_id: None
 
 
 class Glance(msgspec.Struct, frozen=True):
@@ -34,7 +80,7 @@ class Glance(msgspec.Struct, frozen=True):
 
 def shown_challenge(
     entry: Entry, competition: Competition, glance: Glance, file_url: Callable[[File], str]
-) -> dict[str, Any]:
+) -> ChallengeSeen:
     """The detail without ``view``; counts stand still at the freeze for administrators as well, values for players."""
     own, is_admin, now = glance.own, glance.is_admin, glance.now
     kind = challenge_types()[entry.type]
@@ -74,10 +120,10 @@ def visible_solution(solution: Solution | None, *, solved: bool) -> int | None:
     return solution.id if solution.state == "visible" or (solution.state == "solved" and solved) else None
 
 
-def _hints(entry: Entry, own: Own, *, revealed: bool) -> list[dict[str, Any]]:
-    shown: list[dict[str, Any]] = []
+def _hints(entry: Entry, own: Own, *, revealed: bool) -> list[HintOffered]:
+    shown: list[HintOffered] = []
     for hint in entry.hints:
-        line: dict[str, Any] = {"id": hint.id, "cost": hint.cost, "title": hint.title}
+        line: HintOffered = {"id": hint.id, "cost": hint.cost, "title": hint.title}
         if revealed or hint.id in own.hints:
             line["content"] = hint.content
         shown.append(line)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, NotRequired, TypedDict
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -15,6 +15,46 @@ from ctfd_twisted.challenges.registry import challenge_types
 from ctfd_twisted.challenges.rules import SECRET_TEXT, Reach, Viewer, like, reach
 
 _encode = msgspec.json.Encoder().encode
+
+
+class TagListed(TypedDict):
+    """A tag as it stands in the list of challenges."""
+
+    value: str
+
+
+class ChallengePlaceholder(TypedDict):
+    """A challenge whose prerequisites are missing; ``type`` is ``hidden``.
+
+    Name and category are ``???`` and the value is 0, unless the challenge is announced by a preview.
+    """
+
+    id: int
+    type: str
+    name: str | None
+    value: int | None
+    solves: int | None
+    solved_by_me: bool
+    category: str | None
+    tags: list[TagListed]
+    template: str
+    script: str
+
+
+class ChallengeListed(ChallengePlaceholder):
+    """A challenge in the list; one whose prerequisites are missing has type ``hidden``, no position and no module.
+
+    ``solves`` is null where scores or accounts are not shown to the caller.
+    """
+
+    position: NotRequired[int]
+    module_id: NotRequired[int | None]
+
+
+class AskedView(msgspec.Struct, frozen=True):
+    """With ``admin`` an administrator sees everything, as it is now."""
+
+    view: str = ""
 
 
 class ListFilter(msgspec.Struct, frozen=True):
@@ -134,7 +174,7 @@ class Listing:
         return {**entry.columns, "type": entry.type, "value": numbers.value}
 
 
-def _full(entry: Entry, numbers: Numbers, *, counts: bool, solved: bool) -> dict[str, Any]:
+def _full(entry: Entry, numbers: Numbers, *, counts: bool, solved: bool) -> ChallengeListed:
     kind = challenge_types()[entry.type]
     columns = entry.columns
     return {
@@ -153,7 +193,7 @@ def _full(entry: Entry, numbers: Numbers, *, counts: bool, solved: bool) -> dict
     }
 
 
-def placeholder(entry: Entry, seen: Reach) -> dict[str, Any]:
+def placeholder(entry: Entry, seen: Reach) -> ChallengePlaceholder:
     """What is shown of a challenge whose prerequisites are missing: ``seen`` is ``PREVIEW`` or ``PLACEHOLDER``."""
     preview = seen is Reach.PREVIEW
     return {

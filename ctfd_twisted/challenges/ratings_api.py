@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Final
 
 from ctfd_twisted.challenges import ratings_store as store
@@ -12,14 +13,21 @@ from ctfd_twisted.db.database import Database
 from ctfd_twisted.errors import Forbidden, NotFound, Refused
 from ctfd_twisted.http.answers import Answer, ok
 from ctfd_twisted.http.call import Call
+from ctfd_twisted.http.described import refused
 from ctfd_twisted.http.gates import ADMIN, AUTHED, CHALLENGES_VISIBLE, DURING_EVENT, VERIFIED
-from ctfd_twisted.http.pagination import asked_page
+from ctfd_twisted.http.pagination import AskedPages, Paged, asked_page
 from ctfd_twisted.http.routes import Routes
 
 _PATH: Final = "/api/v1/challenges/<challenge_id>/ratings"
 _PAGE_SIZE: Final = 20
 _LARGEST_PAGE: Final = 50
 _SOLVE_FIRST: Final = {"": ["You must solve this challenge before rating it"]}
+
+
+class SummedUp(Paged):
+    """The ``meta`` of a page of ratings, with what all ratings of the challenge come to."""
+
+    summary: Ratings
 
 
 class RatingsApi:
@@ -31,18 +39,27 @@ class RatingsApi:
         self._db = db
         self._reader = reader
 
-    @routes.get(_PATH, ADMIN)
+    @routes.get(_PATH, ADMIN, query=AskedPages, data=list[store.Review], meta=SummedUp)
     async def list_ratings(self, call: Call, challenge_id: str) -> Answer:
         """One page of ratings with their reviews, newest first."""
-        page = asked_page(call.argument("page"), call.argument("per_page"), size=_PAGE_SIZE, most=_LARGEST_PAGE)
-        try:
-            number = row_id(challenge_id)
-        except NotFound:
-            return ok([], meta={**page.meta(0), "summary": Ratings()})
-        found = await self._db.read(store.list_ratings, number, page.offset, page.size)
-        return ok(found.items, meta={**page.meta(found.summary.count), "summary": found.summary})
+        asked = call.query(AskedPages)
+        page = asked_page(asked.page, asked.per_page, size=_PAGE_SIZE, most=_LARGEST_PAGE)
+        found = store.Reviews((), Ratings())
+        with suppress(NotFound):
+            found = await self._db.read(store.list_ratings, row_id(challenge_id), page.offset, page.size)
+        meta: SummedUp = {**page.meta(found.summary.count), "summary": found.summary}
+        return ok(found.items, meta=meta)
 
-    @routes.put(_PATH, CHALLENGES_VISIBLE, DURING_EVENT, AUTHED, VERIFIED)
+    @routes.put(
+        _PATH,
+        CHALLENGES_VISIBLE,
+        DURING_EVENT,
+        AUTHED,
+        VERIFIED,
+        body=store.NewRating,
+        data=store.RatingGiven,
+        also=(refused("The caller's account has not solved the challenge."),),
+    )
     async def rate(self, call: Call, challenge_id: str) -> Answer:
         """Rate a challenge that the caller's account has solved; administrators rate any."""
         if call.competition.text("challenge_ratings") == "disabled":

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Annotated, Any, Final, TypedDict
 
 import msgspec
+from msgspec import Meta
 from sqlalchemy import Connection, Row, case, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
@@ -28,13 +29,52 @@ class NewRating(msgspec.Struct, frozen=True):
     """What a player thinks of a challenge; ``value`` is 1 or -1."""
 
     value: int
-    review: str = ""
+    review: Annotated[str, Meta(max_length=LONGEST)] = ""
+
+
+class RatingGiven(TypedDict):
+    """A rating as its author is told that it is stored."""
+
+    id: int
+    user_id: int
+    challenge_id: int
+    value: int
+    review: str
+    date: str
+
+
+class Reviewer(TypedDict):
+    """Who has rated a challenge."""
+
+    id: int
+    name: str | None
+
+
+class ReviewedChallenge(TypedDict):
+    """The challenge that was rated."""
+
+    id: int
+    name: str | None
+    category: str | None
+
+
+class Review(TypedDict):
+    """A rating as administrators read it."""
+
+    id: int
+    user_id: int
+    user: Reviewer
+    challenge_id: int
+    challenge: ReviewedChallenge
+    value: int | None
+    review: str | None
+    date: str | None
 
 
 class Reviews(msgspec.Struct, frozen=True):
     """One page of a challenge's ratings, newest first, and what all of them together are."""
 
-    items: tuple[dict[str, Any], ...]
+    items: tuple[Review, ...]
     summary: Ratings
 
 
@@ -58,7 +98,7 @@ def read_rating(body: Mapping[str, object]) -> NewRating:
     return NewRating(number, review)
 
 
-def rate(conn: Connection, now: datetime, user_id: int, challenge_id: int, new: NewRating) -> dict[str, Any]:
+def rate(conn: Connection, now: datetime, user_id: int, challenge_id: int, new: NewRating) -> RatingGiven:
     """Store a player's rating in the place of the one they gave before; raises ``NotFound`` for an unknown challenge.
 
     Whether they may rate it has been asked before.
@@ -68,7 +108,14 @@ def rate(conn: Connection, now: datetime, user_id: int, challenge_id: int, new: 
     present = _present(conn, key)
     rating_id = _add(conn, now, key, columns) if present is None else _replace(conn, now, present, columns)
     touch(conn, "challenges", f"user:{user_id}")
-    return {"id": rating_id, **key, **columns, "date": zulu(now)}
+    return {
+        "id": rating_id,
+        "user_id": user_id,
+        "challenge_id": challenge_id,
+        "value": new.value,
+        "review": new.review,
+        "date": zulu(now),
+    }
 
 
 def list_ratings(conn: Connection, challenge_id: int, offset: int, limit: int) -> Reviews:
@@ -116,7 +163,7 @@ def _replace(conn: Connection, now: datetime, present: Row[Any], columns: Mappin
     return int(present.id)
 
 
-def _readout(row: Row[Any]) -> dict[str, Any]:
+def _readout(row: Row[Any]) -> Review:
     return {
         "id": row.id,
         "user_id": row.user_id,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final, NotRequired, TypedDict
 
 from ctfd_twisted.challenges import catalogue
 from ctfd_twisted.challenges import solutions_store as store
@@ -26,6 +26,28 @@ _ALL: Final = "/api/v1/solutions"
 _ONE: Final = "/api/v1/solutions/<solution_id>"
 
 
+class SolutionOffered(TypedDict):
+    """What those may know of a solution who may unlock it."""
+
+    id: int
+    challenge_id: int | None
+    state: str
+
+
+class SolutionShown(SolutionOffered):
+    """A solution, with its text once the account has unlocked it."""
+
+    content: NotRequired[str | None]
+    html: NotRequired[str]
+
+
+class SolutionStored(SolutionOffered):
+    """A solution as it is stored; ``challenge`` is another name of ``challenge_id``."""
+
+    challenge: int | None
+    content: str | None
+
+
 class SolutionsApi:
     """Solutions."""
 
@@ -36,25 +58,25 @@ class SolutionsApi:
         self._reader = reader
         self._remove_files = remove_files
 
-    @routes.get(_ALL, ADMIN)
+    @routes.get(_ALL, ADMIN, query=store.SolutionFilter, data=list[SolutionStored])
     async def list_solutions(self, call: Call) -> Answer:
         """All solutions, or those that the query describes."""
         found = await self._db.read(store.list_solutions, call.query(store.SolutionFilter))
         return ok([_for_admins(solution) for solution in found])
 
-    @routes.post(_ALL, ADMIN)
+    @routes.post(_ALL, ADMIN, body=store.NewSolution, data=SolutionStored)
     async def create(self, call: Call) -> Answer:
         """Write the solution of a challenge."""
         new = read_plain(call.body_object(), store.NewSolution)
         return ok(_for_admins(await self._db.run(store.create_solution, new)))
 
-    @routes.patch(_ONE, ADMIN)
+    @routes.patch(_ONE, ADMIN, body=store.SolutionFields, data=SolutionStored)
     async def update(self, call: Call, solution_id: str) -> Answer:
         """Change what the body names."""
         fields = call.body(store.SolutionFields)
         return ok(_for_admins(await self._db.run(store.update_solution, row_id(solution_id), fields)))
 
-    @routes.delete(_ONE, ADMIN)
+    @routes.delete(_ONE, ADMIN, data=None)
     async def delete(self, call: Call, solution_id: str) -> Answer:
         """Remove a solution, then the content of its files."""
         del call
@@ -64,7 +86,7 @@ class SolutionsApi:
     async def _delete(self, solution_id: int) -> None:
         await self._remove_files(await self._db.run(store.delete_solution, solution_id))
 
-    @routes.get(_ONE, DURING_EVENT, VERIFIED, AUTHED)
+    @routes.get(_ONE, DURING_EVENT, VERIFIED, AUTHED, data=SolutionShown)
     async def show(self, call: Call, solution_id: str) -> Answer:
         """One solution, without its content until the account has unlocked it."""
         solution = await self._db.read(store.read_solution, row_id(solution_id))
@@ -80,15 +102,14 @@ class SolutionsApi:
         return ok(_unlocked(solution, call.competition) if unlocked else _locked(solution))
 
 
-def _locked(solution: Solution) -> dict[str, Any]:
-    """What those may know of a solution who may unlock it."""
+def _locked(solution: Solution) -> SolutionOffered:
     return {"id": solution.id, "challenge_id": solution.challenge_id, "state": solution.state}
 
 
-def _unlocked(solution: Solution, competition: Competition) -> dict[str, Any]:
+def _unlocked(solution: Solution, competition: Competition) -> SolutionShown:
     return {**_locked(solution), "content": solution.content, "html": rendered(solution.content, competition)}
 
 
-def _for_admins(solution: Solution) -> dict[str, Any]:
+def _for_admins(solution: Solution) -> SolutionStored:
     """As it stands in the list and after a change."""
     return {**_locked(solution), "challenge": solution.challenge_id, "content": solution.content}

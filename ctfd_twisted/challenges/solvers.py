@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 import msgspec
 from sqlalchemy import Connection, select
@@ -17,6 +17,15 @@ from ctfd_twisted.scoring.tables import solves, submissions
 TOPICS = ("challenges", "accounts", "config")
 
 
+class Solver(TypedDict):
+    """An account that has solved a challenge, and when."""
+
+    account_id: int
+    name: str | None
+    date: str
+    account_url: str
+
+
 class Solvers(NamedTuple):
     """Which list is asked for: with *frozen*, the one that stands still at the freeze; *root* begins the addresses."""
 
@@ -26,7 +35,7 @@ class Solvers(NamedTuple):
 
 
 def read_solvers(conn: Connection, wanted: Solvers) -> bytes:
-    """The whole answer: ``[{account_id, name, date, account_url}]``, without the hidden and the banned."""
+    """The whole answer, a list of ``Solver`` without the hidden and the banned."""
     competition = read_competition(conn)
     kind = account_kind(teams_mode=competition.teams)
     statement = (
@@ -38,7 +47,7 @@ def read_solvers(conn: Connection, wanted: Solvers) -> bytes:
     )
     if wanted.frozen and competition.frozen_at is not None:
         statement = statement.where(submissions.c.date < competition.frozen_at)
-    data = [
+    data: list[Solver] = [
         {
             "account_id": row.id,
             "name": row.name,

@@ -12,11 +12,11 @@ from sqlalchemy.exc import IntegrityError
 
 from ctfd_twisted.challenges.bodies import read_fields
 from ctfd_twisted.challenges.registry import challenge_types
+from ctfd_twisted.challenges.shown import ChallengeShown, readout
 from ctfd_twisted.challenges.tables import challenge_ends, challenges, dynamic_challenge, files, ratings, solutions
 from ctfd_twisted.db.notices import touch
 from ctfd_twisted.errors import Invalid, Malformed, NotFound
 from ctfd_twisted.files.store import take_files
-from ctfd_twisted.http.dates import naive
 from ctfd_twisted.interfaces import IChallengeType
 from ctfd_twisted.scoring.tables import submissions, unlocks
 from ctfd_twisted.scoring.values import recompute_values
@@ -32,7 +32,7 @@ _NEW: Final[Mapping[str, Any]] = {
 }
 
 
-def create_challenge(conn: Connection, now: datetime, fields: Mapping[str, Any]) -> dict[str, Any]:
+def create_challenge(conn: Connection, now: datetime, fields: Mapping[str, Any]) -> ChallengeShown:
     """Make the challenge that *fields* describes and return its read-out.
 
     Raises ``Invalid`` for wrong fields, ``Malformed`` for a type, module or next challenge that does not exist and for
@@ -50,7 +50,7 @@ def create_challenge(conn: Connection, now: datetime, fields: Mapping[str, Any])
     return read_challenge(conn, challenge_id)
 
 
-def update_challenge(conn: Connection, now: datetime, challenge_id: int, fields: Mapping[str, Any]) -> dict[str, Any]:
+def update_challenge(conn: Connection, now: datetime, challenge_id: int, fields: Mapping[str, Any]) -> ChallengeShown:
     """Change what *fields* names and return the read-out. Raises ``NotFound``, else as ``create_challenge``.
 
     A new ``type`` changes the label alone; settings of the former type stay where they are and mean nothing.
@@ -105,36 +105,11 @@ def _whose(conn: Connection, challenge_id: int) -> Iterator[str]:
         yield from (f"{word}:{number}" for number in conn.execute(mine).scalars())
 
 
-def read_challenge(conn: Connection, challenge_id: int) -> dict[str, Any]:
+def read_challenge(conn: Connection, challenge_id: int) -> ChallengeShown:
     """One challenge as POST and PATCH answer it. Raises ``NotFound``."""
     row = _row(conn, challenge_id)
     kind = _kind(row.type)
     return readout(row._asdict(), kind, kind.settings(conn, (challenge_id,)).get(challenge_id, {}))
-
-
-def readout(row: Mapping[str, Any], kind: IChallengeType, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What is shown of the columns in *row*, of *kind* and of those of its *settings* that are given."""
-    return {
-        **{name: row[name] for name in _SHOWN},
-        **dict.fromkeys(("initial", "decay", "minimum")),
-        "function": kind.default_function,
-        "scheduled_at": naive(row["scheduled_at"]),
-        "ends_at": naive(row["ends_at"]),
-        "type": kind.id,
-        "type_data": {
-            "id": kind.id,
-            "name": kind.name,
-            "templates": dict(kind.templates),
-            "scripts": dict(kind.scripts),
-        },
-        **settings,
-    }
-
-
-_SHOWN: Final = (
-    "id", "name", "value", "description", "attribution", "connection_info", "next_id", "category", "state",
-    "max_attempts", "position", "logic",
-)  # fmt: skip
 
 
 def read_requirements(conn: Connection, challenge_id: int) -> dict[str, Any] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypedDict
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -28,22 +28,31 @@ class TagFilter(msgspec.Struct, frozen=True):
     field: Literal["challenge_id", "value"] | UnsetType = UNSET
 
 
-def list_tags(conn: Connection, wanted: TagFilter) -> list[dict[str, Any]]:
+class TagShown(TypedDict):
+    """A tag; ``challenge`` is another name of ``challenge_id``."""
+
+    id: int
+    challenge_id: int | None
+    challenge: int | None
+    value: str | None
+
+
+def list_tags(conn: Connection, wanted: TagFilter) -> list[TagShown]:
     """All tags that *wanted* describes, by id."""
     return [_readout(row) for row in conn.execute(matching(select(tags), tags, wanted).order_by(tags.c.id))]
 
 
-def read_tag(conn: Connection, tag_id: int) -> dict[str, Any]:
+def read_tag(conn: Connection, tag_id: int) -> TagShown:
     """One tag. Raises ``NotFound``."""
     return _readout(read_part(conn, tags, tag_id))
 
 
-def create_tag(conn: Connection, fields: TagFields) -> dict[str, Any]:
+def create_tag(conn: Connection, fields: TagFields) -> TagShown:
     """Make a tag; raises ``Malformed`` for an unknown challenge."""
     return _readout(add_part(conn, tags, {"challenge_id": None, "value": None, **fields.columns()}))
 
 
-def update_tag(conn: Connection, tag_id: int, fields: TagFields) -> dict[str, Any]:
+def update_tag(conn: Connection, tag_id: int, fields: TagFields) -> TagShown:
     """Change what *fields* names; raises ``NotFound``, and ``Malformed`` for an unknown challenge."""
     return _readout(change_part(conn, tags, tag_id, fields.columns()))
 
@@ -53,5 +62,5 @@ def delete_tag(conn: Connection, tag_id: int) -> None:
     remove_part(conn, tags, tag_id)
 
 
-def _readout(row: Row[Any]) -> dict[str, Any]:
+def _readout(row: Row[Any]) -> TagShown:
     return {"id": row.id, "challenge_id": row.challenge_id, "challenge": row.challenge_id, "value": row.value}

@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Literal, TypedDict
 
 import msgspec
 
 from ctfd_twisted.challenges import topics_store as store
 from ctfd_twisted.challenges.ids import row_id
 from ctfd_twisted.db.database import Database
-from ctfd_twisted.http.answers import Answer, done, json_answer, ok
+from ctfd_twisted.http.answers import JSON, Answer, done, json_answer, ok
 from ctfd_twisted.http.call import Call
+from ctfd_twisted.http.described import Body, Described, missing
 from ctfd_twisted.http.gates import ADMIN
 from ctfd_twisted.http.routes import Routes
 
 _ALL: Final = "/api/v1/topics"
 _ONE: Final = "/api/v1/topics/<topic_id>"
 
-#: To a wrong ``type``; it says no more in CTFd either.
-_WRONG_TYPE: Final = json_answer({"success": False}, 400)
+
+class BareFailure(TypedDict):
+    """What is answered to a wrong ``type``; it says no more in CTFd either."""
+
+    success: Literal[False]
+
+
+_FAILURE: Final[BareFailure] = {"success": False}
+_WRONG_TYPE: Final = json_answer(_FAILURE, 400)
+_ALSO: Final = (
+    Described(400, JSON, BareFailure, "The type is another than challenge."),
+    missing("There is no such topic or link."),
+)
+
+
+class LinkType(msgspec.Struct, frozen=True):
+    """What is linked with a topic."""
+
+    type: Literal["challenge"]
 
 
 class LinkQuery(msgspec.Struct, frozen=True):
@@ -36,19 +54,19 @@ class TopicsApi:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    @routes.get(_ALL, ADMIN)
+    @routes.get(_ALL, ADMIN, query=store.TopicFilter, data=list[store.TopicShown])
     async def list_topics(self, call: Call) -> Answer:
         """All topics, or those that the query describes."""
         return ok(await self._db.read(store.list_topics, call.query(store.TopicFilter)))
 
-    @routes.post(_ALL, ADMIN)
+    @routes.post(_ALL, ADMIN, body=Body((LinkType, store.LinkFields)), data=store.TopicLinked, also=_ALSO)
     async def link(self, call: Call) -> Answer:
         """Link a challenge to a topic, which is made where there is none of that value."""
         if call.body_object().get("type") != "challenge":
             return _WRONG_TYPE
         return ok(await self._db.run(store.link_topic, call.body(store.LinkFields)))
 
-    @routes.delete(_ALL, ADMIN)
+    @routes.delete(_ALL, ADMIN, query=LinkQuery, data=None, also=_ALSO)
     async def unlink(self, call: Call) -> Answer:
         """Remove a link; the topic stays."""
         wanted = call.query(LinkQuery)
@@ -57,13 +75,13 @@ class TopicsApi:
         await self._db.run(store.unlink_topic, wanted.target_id)
         return done()
 
-    @routes.get(_ONE, ADMIN)
+    @routes.get(_ONE, ADMIN, data=store.TopicShown)
     async def show(self, call: Call, topic_id: str) -> Answer:
         """One topic."""
         del call
         return ok(await self._db.read(store.read_topic, row_id(topic_id)))
 
-    @routes.delete(_ONE, ADMIN)
+    @routes.delete(_ONE, ADMIN, data=None)
     async def delete(self, call: Call, topic_id: str) -> Answer:
         """Remove a topic with its links."""
         del call

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypedDict
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, Row, delete, select
 from sqlalchemy.exc import IntegrityError
 
 from ctfd_twisted.challenges.part_store import PartFields, add_part, read_part, remove_part
@@ -32,17 +32,34 @@ class TopicFilter(msgspec.Struct, frozen=True):
     field: Literal["value"] | UnsetType = UNSET
 
 
-def list_topics(conn: Connection, wanted: TopicFilter) -> list[dict[str, Any]]:
-    """All topics that *wanted* describes, by id: ``[{id, value}]``."""
-    return [row._asdict() for row in conn.execute(matching(select(topics), topics, wanted).order_by(topics.c.id))]
+class TopicShown(TypedDict):
+    """A topic."""
+
+    id: int
+    value: str | None
 
 
-def read_topic(conn: Connection, topic_id: int) -> dict[str, Any]:
+class TopicLinked(TypedDict):
+    """That a challenge is about a topic; ``challenge`` and ``topic`` are other names of the ids."""
+
+    id: int
+    challenge_id: int
+    challenge: int
+    topic_id: int
+    topic: int
+
+
+def list_topics(conn: Connection, wanted: TopicFilter) -> list[TopicShown]:
+    """All topics that *wanted* describes, by id."""
+    return [_readout(row) for row in conn.execute(matching(select(topics), topics, wanted).order_by(topics.c.id))]
+
+
+def read_topic(conn: Connection, topic_id: int) -> TopicShown:
     """One topic. Raises ``NotFound``."""
-    return read_part(conn, topics, topic_id)._asdict()
+    return _readout(read_part(conn, topics, topic_id))
 
 
-def link_topic(conn: Connection, fields: LinkFields) -> dict[str, Any]:
+def link_topic(conn: Connection, fields: LinkFields) -> TopicLinked:
     """Link a challenge to a topic, which is made where a value names none, and return the link.
 
     Raises ``NotFound`` for an unknown topic id, ``Invalid`` without a challenge, ``Malformed`` for an unknown one.
@@ -57,7 +74,13 @@ def link_topic(conn: Connection, fields: LinkFields) -> dict[str, Any]:
     else:
         raise NotFound
     link = add_part(conn, challenge_topics, {"challenge_id": challenge_id, "topic_id": topic_id})
-    return {**link._asdict(), "challenge": challenge_id, "topic": topic_id}
+    return {
+        "id": link.id,
+        "challenge_id": challenge_id,
+        "challenge": challenge_id,
+        "topic_id": topic_id,
+        "topic": topic_id,
+    }
 
 
 def unlink_topic(conn: Connection, link_id: int) -> None:
@@ -70,6 +93,10 @@ def delete_topic(conn: Connection, topic_id: int) -> None:
     # Databases that CTFd began long ago lack the cascade.
     conn.execute(delete(challenge_topics).where(challenge_topics.c.topic_id == topic_id))
     remove_part(conn, topics, topic_id)
+
+
+def _readout(row: Row[Any]) -> TopicShown:
+    return {"id": row.id, "value": row.value}
 
 
 def _topic_called(conn: Connection, value: str) -> int:

@@ -7,7 +7,7 @@ spend them, so two hints that there are points for once are one unlock, on every
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypedDict
 
 import msgspec
 from sqlalchemy import Connection, Row, select
@@ -33,6 +33,17 @@ OTHERS_FIRST: Final = {"requirements": ["You must unlock other hints before acce
 _ALREADY: Final = "You've already unlocked this target"
 
 
+class UnlockShown(TypedDict):
+    """That an account has unlocked a hint or a solution, whose id is ``target``."""
+
+    id: int
+    user_id: int | None
+    team_id: int | None
+    target: int | None
+    date: str | None
+    type: str | None
+
+
 class NewUnlock(msgspec.Struct, frozen=True):
     """Who unlocks the hint or solution of which id."""
 
@@ -41,7 +52,7 @@ class NewUnlock(msgspec.Struct, frozen=True):
     target: int
 
 
-def unlock_hint(conn: Connection, now: datetime, new: NewUnlock) -> dict[str, Any]:
+def unlock_hint(conn: Connection, now: datetime, new: NewUnlock) -> UnlockShown:
     """Unlock a hint for the player's account, pay for it, and return the unlock as the API shows it.
 
     Raises ``Forbidden`` for somebody without a team where teams play, ``NotFound`` for a hint that is not there for the
@@ -72,7 +83,7 @@ def unlock_hint(conn: Connection, now: datetime, new: NewUnlock) -> dict[str, An
     return _record(conn, now, account, "hints", hint.id)
 
 
-def unlock_solution(conn: Connection, now: datetime, new: NewUnlock) -> dict[str, Any]:
+def unlock_solution(conn: Connection, now: datetime, new: NewUnlock) -> UnlockShown:
     """The same for a solution, which is free; raises ``NotFound`` also for one that the account could not read.
 
     CTFd unlocks those as well, and so tells which ids are solutions that nobody may know of.
@@ -90,11 +101,18 @@ def unlock_solution(conn: Connection, now: datetime, new: NewUnlock) -> dict[str
     return _record(conn, now, account, "solutions", row.id)
 
 
-def _record(conn: Connection, now: datetime, account: Account, type_: Unlockable, target: int) -> dict[str, Any]:
+def _record(conn: Connection, now: datetime, account: Account, type_: Unlockable, target: int) -> UnlockShown:
     row = {"user_id": account.user_id, "team_id": account.team_id, "target": target, "date": now, "type": type_}
     unlock_id = insert_row(conn, unlocks, row)
     touch(conn, account.topic)
-    return {"id": unlock_id, **row, "date": iso(now)}
+    return {
+        "id": unlock_id,
+        "user_id": account.user_id,
+        "team_id": account.team_id,
+        "target": target,
+        "date": iso(now),
+        "type": type_,
+    }
 
 
 def _readable(conn: Connection, now: datetime, account: Account, new: NewUnlock, challenge_id: int | None) -> Row[Any]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
 from sqlalchemy import Connection, select
 
 from ctfd_twisted.challenges.ids import sent_id
-from ctfd_twisted.challenges.unlocking import NewUnlock, unlock_hint, unlock_solution
+from ctfd_twisted.challenges.unlocking import NewUnlock, Unlockable, UnlockShown, unlock_hint, unlock_solution
 from ctfd_twisted.db.columns import matching
 from ctfd_twisted.db.database import Database
 from ctfd_twisted.errors import Invalid
@@ -17,6 +17,7 @@ from ctfd_twisted.http.answers import Answer, ok
 from ctfd_twisted.http.bodies import REQUIRED
 from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.dates import iso
+from ctfd_twisted.http.described import missing, refused
 from ctfd_twisted.http.gates import ADMIN, AUTHED, DURING_EVENT, VERIFIED
 from ctfd_twisted.http.routes import Routes
 from ctfd_twisted.scoring.tables import unlocks
@@ -35,6 +36,19 @@ class UnlockFilter(msgspec.Struct, frozen=True):
     field: Literal["target", "type"] | UnsetType = UNSET
 
 
+class UnlockFields(msgspec.Struct, frozen=True):
+    """What is to be unlocked: the id of a hint or of a solution."""
+
+    type: Unlockable
+    target: int
+
+
+_ALSO: Final = (
+    missing("There is no such hint or solution for the caller."),
+    refused("Other hints have to be unlocked before."),
+)
+
+
 class UnlocksApi:
     """What players have unlocked."""
 
@@ -43,12 +57,12 @@ class UnlocksApi:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    @routes.get("/api/v1/unlocks", ADMIN)
+    @routes.get("/api/v1/unlocks", ADMIN, query=UnlockFilter, data=list[UnlockShown])
     async def list_unlocks(self, call: Call) -> Answer:
         """All unlocks, or those that the query describes."""
         return ok(await self._db.read(list_unlocks, call.query(UnlockFilter)))
 
-    @routes.post("/api/v1/unlocks", DURING_EVENT, VERIFIED, AUTHED)
+    @routes.post("/api/v1/unlocks", DURING_EVENT, VERIFIED, AUTHED, body=UnlockFields, data=UnlockShown, also=_ALSO)
     async def unlock(self, call: Call) -> Answer:
         """Unlock a hint or a solution for the caller's account."""
         player, body = call.require_player(), call.body_object()
@@ -62,7 +76,17 @@ class UnlocksApi:
         return ok(await self._db.run(do_it, call.now, new))
 
 
-def list_unlocks(conn: Connection, wanted: UnlockFilter) -> list[dict[str, Any]]:
+def list_unlocks(conn: Connection, wanted: UnlockFilter) -> list[UnlockShown]:
     """All unlocks that *wanted* describes, by id."""
     rows = conn.execute(matching(select(unlocks), unlocks, wanted).order_by(unlocks.c.id))
-    return [{**row._asdict(), "date": iso(row.date)} for row in rows]
+    return [
+        {
+            "id": row.id,
+            "user_id": row.user_id,
+            "team_id": row.team_id,
+            "target": row.target,
+            "date": iso(row.date),
+            "type": row.type,
+        }
+        for row in rows
+    ]
