@@ -15,6 +15,10 @@ _ALL: Final = "/api/v1/configs"
 _ONE: Final = "/api/v1/configs/<key>"
 
 
+#: What a setting may be set to; it is stored as text.
+ConfigValue = str | int | float | bool | None
+
+
 class ConfigsApi:
     """The competition's settings; every change takes effect with the answer."""
 
@@ -23,36 +27,36 @@ class ConfigsApi:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    @routes.get(_ALL, ADMIN)
+    @routes.get(_ALL, ADMIN, query=store.ConfigFilter, data=list[store.ConfigShown])
     async def list_configs(self, call: Call) -> Answer:
         """All settings that have been made, secrets included."""
         return ok(await self._db.read(store.list_configs, call.query(store.ConfigFilter)))
 
-    @routes.post(_ALL, ADMIN)
+    @routes.post(_ALL, ADMIN, body=store.ConfigFields, data=store.ConfigShown)
     async def create(self, call: Call) -> Answer:
-        """Set one."""
+        """Set one setting."""
         return ok(await self._db.run(store.set_config, call.body(store.ConfigFields)))
 
-    @routes.patch(_ALL, ADMIN)
+    @routes.patch(_ALL, ADMIN, body=dict[str, ConfigValue], data=None)
     async def update_many(self, call: Call) -> Answer:
-        """Set all that the body names, or none of them."""
+        """Set all that the body names by key, or none of them."""
         await self._db.run(store.set_configs, call.body_object())
         return done()
 
-    @routes.get(_ONE, ADMIN)
+    @routes.get(_ONE, ADMIN, data=store.ConfigShown)
     async def show(self, call: Call, key: str) -> Answer:
         """One setting."""
         del call
         return ok(await self._db.read(store.read_config, key))
 
-    @routes.patch(_ONE, ADMIN)
+    @routes.patch(_ONE, ADMIN, body=store.ConfigChange, data=store.ConfigShown)
     async def update(self, call: Call, key: str) -> Answer:
-        """Set or rename one."""
+        """Set or rename a setting."""
         return ok(await self._db.run(store.change_config, key, call.body(store.ConfigChange)))
 
-    @routes.delete(_ONE, ADMIN)
+    @routes.delete(_ONE, ADMIN, data=None)
     async def delete(self, call: Call, key: str) -> Answer:
-        """Go back to the default."""
+        """Remove a setting, so that its default applies."""
         del call
         await self._db.run(store.delete_config, key)
         return done()

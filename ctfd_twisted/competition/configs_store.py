@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import msgspec
 from msgspec import UNSET, UnsetType
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, Row, delete, select, update
 
 from ctfd_twisted.competition.store import write_config
 from ctfd_twisted.competition.tables import config
@@ -41,21 +41,29 @@ class ConfigFilter(msgspec.Struct, frozen=True):
     field: Literal["key", "value"] | UnsetType = UNSET
 
 
-def list_configs(conn: Connection, wanted: ConfigFilter) -> list[dict[str, Any]]:
+class ConfigShown(TypedDict):
+    """A setting as it is stored: text, or null."""
+
+    id: int
+    key: str | None
+    value: str | None
+
+
+def list_configs(conn: Connection, wanted: ConfigFilter) -> list[ConfigShown]:
     """All rows that *wanted* describes, by id; databases of CTFd may hold a key twice."""
     rows = conn.execute(matching(select(config), config, wanted).order_by(config.c.id))
-    return [row._asdict() for row in rows]
+    return [_shown(row) for row in rows]
 
 
-def read_config(conn: Connection, key: str) -> dict[str, Any]:
+def read_config(conn: Connection, key: str) -> ConfigShown:
     """The row of *key* that counts. Raises ``NotFound``, also for what only has a default."""
     row = conn.execute(select(config).where(config.c.key == key).order_by(config.c.id)).first()
     if row is None:
         raise NotFound
-    return row._asdict()
+    return _shown(row)
 
 
-def set_config(conn: Connection, fields: ConfigFields) -> dict[str, Any]:
+def set_config(conn: Connection, fields: ConfigFields) -> ConfigShown:
     """Set one setting and return its row; raises ``Invalid``.
 
     CTFd would add a second row where there is one, which has no effect.
@@ -73,7 +81,7 @@ def set_configs(conn: Connection, values: Mapping[str, object]) -> None:
     _tell(conn, *values)
 
 
-def change_config(conn: Connection, key: str, change: ConfigChange) -> dict[str, Any]:
+def change_config(conn: Connection, key: str, change: ConfigChange) -> ConfigShown:
     """Change or rename one setting, or set it where it has no row, and return its row.
 
     Raises ``Invalid``, also for a new name that is taken.
@@ -94,6 +102,10 @@ def delete_config(conn: Connection, key: str) -> None:
     if not conn.execute(delete(config).where(config.c.key == key)).rowcount:
         raise NotFound
     _tell(conn, key)
+
+
+def _shown(row: Row[Any]) -> ConfigShown:
+    return {"id": row.id, "key": row.key, "value": row.value}
 
 
 def _rename(conn: Connection, key: str, new: str) -> None:

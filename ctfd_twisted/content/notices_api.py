@@ -35,27 +35,30 @@ class NoticesApi:
         )
         self._counts = KeyedSnapshots(db, db.bus, _counted, store.TOPICS, limit=_KEPT)
 
-    @routes.get(_ALL, ANYONE)
+    @routes.get(_ALL, ANYONE, query=store.NoticeFilter, data=list[store.NoticeShown])
     def list_notices(self, call: Call) -> Any:
-        """All notifications or those that the query describes, oldest first; HEAD asks how many there are."""
+        """All notifications or those that the query describes, oldest first.
+
+        HEAD asks how many there are, which the header ``Result-Count`` tells.
+        """
         wanted = call.query(store.NoticeFilter)
         answers = self._counts if call.request.method == b"HEAD" else self._lists
         return answers.ready(wanted) or answers.get(wanted)
 
-    @routes.post(_ALL, ADMIN)
+    @routes.post(_ALL, ADMIN, body=store.NoticeFields, data=store.NoticeTold)
     async def create(self, call: Call) -> Answer:
-        """Make one; whoever listens to ``/events`` hears of it."""
+        """Make a notification; whoever listens to ``/events`` hears of it."""
         return ok(await self._db.run(store.create_notice, call.now, call.body(store.NoticeFields)))
 
-    @routes.get(_ONE, ANYONE)
+    @routes.get(_ONE, ANYONE, data=store.NoticeShown)
     async def show(self, call: Call, notice_id: str) -> Answer:
         """One notification."""
         del call
         return ok(await self._db.read(store.read_notice, row_id(notice_id)))
 
-    @routes.delete(_ONE, ADMIN)
+    @routes.delete(_ONE, ADMIN, data=None)
     async def delete(self, call: Call, notice_id: str) -> Answer:
-        """Remove one."""
+        """Remove a notification."""
         del call
         await self._db.run(store.delete_notice, row_id(notice_id))
         return done()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -55,7 +55,31 @@ class NoticeFilter(msgspec.Struct, frozen=True):
     since_id: int | UnsetType = UNSET
 
 
-def list_notices(conn: Connection, wanted: NoticeFilter) -> list[dict[str, Any]]:
+class NoticeShown(TypedDict):
+    """A notification; ``user`` and ``team`` repeat the ids, ``date`` has an offset.
+
+    ``content`` is Markdown and ``html`` what it says; without the one there is not the other.
+    """
+
+    id: int
+    title: str | None
+    content: str | None
+    html: NotRequired[str]
+    date: str | None
+    user_id: int | None
+    team_id: int | None
+    user: int | None
+    team: int | None
+
+
+class NoticeTold(NoticeShown):
+    """A notification as it is made and told at ``/events``, with how clients are asked to show it."""
+
+    type: str
+    sound: bool
+
+
+def list_notices(conn: Connection, wanted: NoticeFilter) -> list[NoticeShown]:
     """The notifications that *wanted* describes, oldest first. Whom one names is no matter: all are for everybody."""
     plain = msgspec.structs.replace(wanted, since_id=UNSET)
     statement = matching(select(notifications), notifications, plain).order_by(notifications.c.id)
@@ -74,7 +98,7 @@ def count_notices(conn: Connection, wanted: NoticeFilter) -> int:
     return conn.execute(statement).scalar_one()
 
 
-def read_notice(conn: Connection, notice_id: int) -> dict[str, Any]:
+def read_notice(conn: Connection, notice_id: int) -> NoticeShown:
     """One notification. Raises ``NotFound``."""
     row = conn.execute(select(notifications).where(notifications.c.id == notice_id)).first()
     if row is None:
@@ -82,7 +106,7 @@ def read_notice(conn: Connection, notice_id: int) -> dict[str, Any]:
     return notice_readout(row, read_competition(conn))
 
 
-def create_notice(conn: Connection, now: datetime, fields: NoticeFields) -> dict[str, Any]:
+def create_notice(conn: Connection, now: datetime, fields: NoticeFields) -> NoticeTold:
     """Make a notification and announce it to whoever listens; raises ``Malformed`` for an unknown user or team."""
     columns = {name: getattr(fields, name) for name in ("title", "content", "user_id", "team_id")}
     try:
@@ -115,17 +139,18 @@ def announced(topic: str) -> tuple[int, Delivery] | None:
     return int(notice_id), Delivery(type_, sound == "1")
 
 
-def notice_readout(row: Row[Any], competition: Competition) -> dict[str, Any]:
+def notice_readout(row: Row[Any], competition: Competition) -> NoticeShown:
     """One notification as everybody reads it; one without content has no HTML either."""
-    html = {} if row.content is None else {"html": rendered(row.content, competition)}
-    return {
+    shown: NoticeShown = {
         "id": row.id,
         "title": row.title,
         "content": row.content,
-        **html,
         "date": iso(row.date),
         "user_id": row.user_id,
         "team_id": row.team_id,
         "user": row.user_id,
         "team": row.team_id,
     }
+    if row.content is not None:
+        shown["html"] = rendered(row.content, competition)
+    return shown

@@ -25,30 +25,30 @@ class PagesApi:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    @routes.get(_ALL, ADMIN)
+    @routes.get(_ALL, ADMIN, query=store.PageFilter, data=list[store.PageListed])
     async def list_pages(self, call: Call) -> Answer:
         """All pages, or those that the query describes, without their content."""
         return ok(await self._db.read(store.list_pages, call.query(store.PageFilter)))
 
-    @routes.post(_ALL, ADMIN)
+    @routes.post(_ALL, ADMIN, body=store.PageFields, data=store.PageShown)
     async def create(self, call: Call) -> Answer:
         """Write a page."""
         return ok(await self._db.run(store.create_page, read_plain(call.body_object(), store.PageFields)))
 
-    @routes.get(_ONE, ADMIN)
+    @routes.get(_ONE, ADMIN, data=store.PageShown)
     async def show(self, call: Call, page_id: str) -> Answer:
         """One page."""
         del call
         return ok(await self._db.read(store.read_page, row_id(page_id)))
 
-    @routes.patch(_ONE, ADMIN)
+    @routes.patch(_ONE, ADMIN, body=store.PageFields, data=store.PageShown)
     async def update(self, call: Call, page_id: str) -> Answer:
         """Change what the body names."""
         return ok(await self._db.run(store.update_page, row_id(page_id), call.body(store.PageFields)))
 
-    @routes.delete(_ONE, ADMIN)
+    @routes.delete(_ONE, ADMIN, data=None)
     async def delete(self, call: Call, page_id: str) -> Answer:
-        """Remove a page."""
+        """Remove a page with its comments; its files stay."""
         del call
         await self._db.run(store.delete_page, row_id(page_id))
         return done()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypedDict
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -58,25 +58,43 @@ class PageFilter(msgspec.Struct, frozen=True):
     field: Literal["title", "route", "content"] | UnsetType = UNSET
 
 
-def list_pages(conn: Connection, wanted: PageFilter) -> list[dict[str, Any]]:
+class PageListed(TypedDict):
+    """A page without its content; ``files`` are ids, flags may be null in old rows."""
+
+    id: int
+    title: str | None
+    route: str | None
+    draft: bool | None
+    hidden: bool | None
+    auth_required: bool | None
+    format: str | None
+    link_target: str | None
+    files: list[int]
+
+
+class PageShown(PageListed):
+    """A page with its content, Markdown or HTML as ``format`` says."""
+
+    content: str | None
+
+
+def list_pages(conn: Connection, wanted: PageFilter) -> list[PageListed]:
     """All pages that *wanted* describes, by id, without their content."""
-    rows = conn.execute(matching(select(pages), pages, wanted).order_by(pages.c.id)).all()
+    columns = [column for column in pages.c if column.name != "content"]
+    rows = conn.execute(matching(select(*columns), pages, wanted).order_by(pages.c.id)).all()
     attached = _files_of(conn, [row.id for row in rows])
-    found = [_readout(row, attached.get(row.id, [])) for row in rows]
-    for page in found:
-        del page["content"]
-    return found
+    return [_listed(row, attached.get(row.id, [])) for row in rows]
 
 
-def read_page(conn: Connection, page_id: int) -> dict[str, Any]:
+def read_page(conn: Connection, page_id: int) -> PageShown:
     """One page. Raises ``NotFound``."""
     row = conn.execute(select(pages).where(pages.c.id == page_id)).first()
     if row is None:
         raise NotFound
-    return _readout(row, _files_of(conn, [page_id]).get(page_id, []))
+    return {**_listed(row, _files_of(conn, [page_id]).get(page_id, [])), "content": row.content}
 
 
-def create_page(conn: Connection, fields: PageFields) -> dict[str, Any]:
+def create_page(conn: Connection, fields: PageFields) -> PageShown:
     """Make a page; raises ``Invalid`` that names every wrong field, and for a route that another page has."""
     with _route_is_free(conn):
         page_id = insert_row(conn, pages, {**_NEW, **_columns(fields)})
@@ -84,7 +102,7 @@ def create_page(conn: Connection, fields: PageFields) -> dict[str, Any]:
     return read_page(conn, page_id)
 
 
-def update_page(conn: Connection, page_id: int, fields: PageFields) -> dict[str, Any]:
+def update_page(conn: Connection, page_id: int, fields: PageFields) -> PageShown:
     """Change what *fields* names; raises ``NotFound``, else as ``create_page``."""
     columns = _columns(fields)
     if columns:
@@ -138,5 +156,15 @@ def _files_of(conn: Connection, page_ids: list[int]) -> dict[int, list[int]]:
     return found
 
 
-def _readout(row: Row[Any], attached: list[int]) -> dict[str, Any]:
-    return {**row._asdict(), "files": attached}
+def _listed(row: Row[Any], attached: list[int]) -> PageListed:
+    return {
+        "id": row.id,
+        "title": row.title,
+        "route": row.route,
+        "draft": row.draft,
+        "hidden": row.hidden,
+        "auth_required": row.auth_required,
+        "format": row.format,
+        "link_target": row.link_target,
+        "files": attached,
+    }

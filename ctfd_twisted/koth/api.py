@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Final, Literal, NamedTuple, TypedDict
 
-import msgspec
 from sqlalchemy import Connection
 
 from ctfd_twisted.challenges.rules import Reach
@@ -23,12 +22,23 @@ from ctfd_twisted.http.gates import (
     SCORES_VISIBLE,
     VERIFIED,
 )
-from ctfd_twisted.http.pagination import Page, asked_page
+from ctfd_twisted.http.pagination import AskedPages, Page, Paged, asked_page
 from ctfd_twisted.http.routes import Routes
 from ctfd_twisted.koth.boards import Hill, Sight, read_hills, read_ticks
-from ctfd_twisted.koth.keys import publish_moments, read_commitments
+from ctfd_twisted.koth.keys import Commitment, publish_moments, read_commitments
 from ctfd_twisted.koth.reigns import Standing, read_reigns, read_standings
-from ctfd_twisted.koth.views import onlooker, shown_hill, shown_reign, shown_standing, shown_tick
+from ctfd_twisted.koth.views import (
+    HillShown,
+    HillStanding,
+    HillWithStandings,
+    ReignShown,
+    TickShown,
+    onlooker,
+    shown_hill,
+    shown_reign,
+    shown_standing,
+    shown_tick,
+)
 
 _OPEN: Final = (CHALLENGES_VISIBLE, DURING_EVENT, VERIFIED)
 _SIZE: Final = 50
@@ -46,6 +56,18 @@ class _Board(NamedTuple):
     public: bool
 
 
+class Commitments(TypedDict):
+    """What binds the organisers to the moments of ticks; ``secret`` is null until the competition has ended.
+
+    ``earlier`` are those of competitions that went on after their end, the newest first.
+    """
+
+    algorithm: Literal["SHA-256"]
+    commitment: str
+    secret: str | None
+    earlier: list[Commitment]
+
+
 class HillsApi:
     """The players' side of ``/api/v1/koth``."""
 
@@ -57,7 +79,7 @@ class HillsApi:
         self._hills = Snapshot(db, db.bus, _read_hills, _TOPICS)
         self._standings = KeyedSnapshots(db, db.bus, _read_standings, _TOPICS, limit=_KEPT)
 
-    @routes.get("/api/v1/koth", *_OPEN)
+    @routes.get("/api/v1/koth", *_OPEN, data=list[HillShown])
     async def list_hills(self, call: Call) -> Answer:
         """Every hill that the caller may see, with its king."""
         require_account(call.player, call.competition)
@@ -72,17 +94,18 @@ class HillsApi:
         )
         return ok([shown_hill(hill, call.competition, call.now, sees) for hill in seen])
 
-    @routes.get("/api/v1/koth/<int:challenge_id>", *_OPEN)
+    @routes.get("/api/v1/koth/<int:challenge_id>", *_OPEN, data=HillWithStandings)
     async def show_hill(self, call: Call, challenge_id: int) -> Answer:
         """One hill, and the standings on it."""
         hill = await self._hill(call, challenge_id)
         sees = onlooker(call.competition, call.now, call.player)
-        standings: list[dict[str, Any]] = []
+        standings: list[HillStanding] = []
         if sees.is_admin or (sees.scores and sees.accounts):
             board = _Board(challenge_id, not sees.is_admin)
             found = self._standings.ready(board) or await self._standings.get(board)
             standings = [shown_standing(standing, sees) for standing in found]
-        return ok({**shown_hill(hill, call.competition, call.now, sees), "standings": standings})
+        shown: HillWithStandings = {**shown_hill(hill, call.competition, call.now, sees), "standings": standings}
+        return ok(shown)
 
     @routes.get(
         "/api/v1/koth/<int:challenge_id>/reigns",
@@ -91,6 +114,9 @@ class HillsApi:
         SCORES_VISIBLE,
         DURING_EVENT,
         VERIFIED,
+        query=AskedPages,
+        data=list[ReignShown],
+        meta=Paged,
     )
     async def list_reigns(self, call: Call, challenge_id: int) -> Answer:
         """The reigns of a hill, newest first; while scores are frozen those of before."""
@@ -108,7 +134,7 @@ class HillsApi:
         )
         return ok([shown_reign(reign, sees) for reign in reigns], meta=page.meta(total))
 
-    @routes.get("/api/v1/koth/<int:challenge_id>/ticks", *_OPEN)
+    @routes.get("/api/v1/koth/<int:challenge_id>/ticks", *_OPEN, query=AskedPages, data=list[TickShown], meta=Paged)
     async def list_ticks(self, call: Call, challenge_id: int) -> Answer:
         """The ticks that found the caller's own account, newest first; after the end all of them."""
         await self._hill(call, challenge_id)
@@ -128,7 +154,7 @@ class HillsApi:
         shown = [shown_tick(tick, sees, own=is_own) for tick, is_own in zip(ticks, mine, strict=True)]
         return ok(shown, meta=page.meta(total))
 
-    @routes.get("/api/v1/koth/commitment", ANYONE)
+    @routes.get("/api/v1/koth/commitment", ANYONE, data=Commitments)
     async def show_commitment(self, call: Call) -> Answer:
         """The hash of the secret that moves ticks, and after the end the secret itself."""
         commitments = await self._db.read(read_commitments)
@@ -136,14 +162,13 @@ class HillsApi:
         if not commitments or (ended and commitments[0].secret is None):
             commitments = await self._db.run(publish_moments, publish=ended)
         present, *earlier = commitments
-        return ok(
-            {
-                "algorithm": "SHA-256",
-                "commitment": present.commitment,
-                "secret": present.secret,
-                "earlier": [msgspec.to_builtins(commitment) for commitment in earlier],
-            }
-        )
+        shown: Commitments = {
+            "algorithm": "SHA-256",
+            "commitment": present.commitment,
+            "secret": present.secret,
+            "earlier": earlier,
+        }
+        return ok(shown)
 
     async def _hill(self, call: Call, challenge_id: int) -> Hill:
         """The hill, if the caller may see it; raises ``NotFound`` where not."""
@@ -157,7 +182,8 @@ class HillsApi:
 
 
 def _page(call: Call) -> Page:
-    return asked_page(call.argument("page"), call.argument("per_page"), size=_SIZE, most=_MOST)
+    asked = call.query(AskedPages)
+    return asked_page(asked.page, asked.per_page, size=_SIZE, most=_MOST)
 
 
 def _read_hills(conn: Connection) -> dict[int, Hill]:

@@ -6,7 +6,7 @@ Nothing is hidden here but what is asked to be: what a caller may see is decided
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 import msgspec
 from sqlalchemy import ColumnElement, Connection, Row, Table, and_, false, func, or_, select, true
@@ -48,6 +48,15 @@ class Hill(msgspec.Struct, frozen=True):
     reset_problem: str | None
 
 
+class AnswerKept(TypedDict):
+    """The evidence of one request: the first bytes of what was answered, undecodable ones escaped."""
+
+    step: str
+    status: int | None
+    latency_ms: int
+    body: str
+
+
 class Tick(msgspec.Struct, frozen=True):
     """One recorded tick; ``listed`` says whether the account is neither hidden nor banned."""
 
@@ -63,7 +72,7 @@ class Tick(msgspec.Struct, frozen=True):
     award_id: int | None
     signed: bool | None
     detail: str | None
-    answers: tuple[dict[str, Any], ...]
+    answers: tuple[AnswerKept, ...]
     void_id: int | None
     voided: str | None
     listed: bool = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import TypedDict
 
 import msgspec
 
@@ -12,7 +12,34 @@ from ctfd_twisted.koth.identifiers import Match
 from ctfd_twisted.koth.protocol import Evidence
 from ctfd_twisted.koth.rules import NO_REIGN, Account, decide
 from ctfd_twisted.koth.settings import HillSettings
-from ctfd_twisted.koth.views import shown_account
+from ctfd_twisted.koth.views import HillAccount, shown_account
+
+
+class ProbeStep(TypedDict):
+    """One step of a probe; ``body`` is the beginning of an answer."""
+
+    step: str
+    ok: bool
+    detail: str
+    body: str | None
+
+
+class Probed(TypedDict):
+    """What a tick would make of what a probe has found, and each step with whether it went well.
+
+    ``fingerprint`` is that of the certificate, ``account`` whom the identifier stands for.
+    """
+
+    outcome: str
+    detail: str | None
+    status: int | None
+    latency_ms: int
+    signed: bool | None
+    fingerprint: str | None
+    identifier: str | None
+    account: HillAccount | None
+    matched_by: str | None
+    steps: list[ProbeStep]
 
 
 class Named(msgspec.Struct, frozen=True):
@@ -25,7 +52,7 @@ class Named(msgspec.Struct, frozen=True):
 
 def shown_probe(
     evidence: Evidence, named: tuple[Named | None, ...], settings: HillSettings, now: datetime, *, teams_mode: bool
-) -> dict[str, Any]:
+) -> Probed:
     """What a tick would make of *evidence*; *named* are those whom its owners stand for.
 
     That a new king may have to be confirmed is left out of it: the question is whether the hill and its agent work.
@@ -48,7 +75,7 @@ def shown_probe(
     }
 
 
-def _steps(evidence: Evidence, settings: HillSettings) -> list[dict[str, Any]]:
+def _steps(evidence: Evidence, settings: HillSettings) -> list[ProbeStep]:
     """Each step with whether it went well and, of the last, why it did not."""
     answered = evidence.status is not None
     steps = [_step("connect", ok=evidence.connected, detail="connected" if evidence.connected else evidence.detail)]
@@ -65,5 +92,5 @@ def _steps(evidence: Evidence, settings: HillSettings) -> list[dict[str, Any]]:
     return steps
 
 
-def _step(name: str, *, ok: bool, detail: str, body: str | None = None) -> dict[str, Any]:
+def _step(name: str, *, ok: bool, detail: str, body: str | None = None) -> ProbeStep:
     return {"step": name, "ok": ok, "detail": detail, "body": body}

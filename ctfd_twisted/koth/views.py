@@ -8,12 +8,12 @@ moved along.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, NotRequired, TypedDict
 
 import msgspec
 
 from ctfd_twisted.http.dates import iso
-from ctfd_twisted.koth.boards import Hill, KingOfHill, Tick
+from ctfd_twisted.koth.boards import AnswerKept, Hill, KingOfHill, Tick
 from ctfd_twisted.koth.reigns import PastReign, Standing
 from ctfd_twisted.koth.rules import up_or_down
 from ctfd_twisted.koth.schedule import Schedule
@@ -21,6 +21,96 @@ from ctfd_twisted.koth.schedule import Schedule
 if TYPE_CHECKING:
     from ctfd_twisted.accounts.identity import Player
     from ctfd_twisted.competition.rules import Competition
+
+
+class HillAccount(TypedDict):
+    """An account as hills name it."""
+
+    id: int
+    name: str
+    type: str
+
+
+class PresentReign(TypedDict):
+    """Who holds a hill, and since when; both are null where nobody does, or nobody whom the caller may see."""
+
+    king: HillAccount | None
+    since: str | None
+
+
+class HillShown(PresentReign):
+    """A hill; ``reward`` is in points and ``interval`` in seconds.
+
+    Players are told of the last outcome whether the hill is ``up`` or ``down``, and no points while scores are frozen
+    or hidden. ``next_tick`` leaves out what the tick is moved by, which is secret. The last two are for administrators.
+    """
+
+    challenge_id: int
+    name: str
+    category: str
+    reward: int
+    interval: int
+    connection_info: str | None
+    ticks_held: int | None
+    last_outcome: str | None
+    next_tick: str | None
+    failures: NotRequired[int]
+    reset_problem: NotRequired[str | None]
+
+
+class HillStanding(TypedDict):
+    """One account in the standings on a hill; ``longest_reign`` counts ticks."""
+
+    account: HillAccount | None
+    points: int | None
+    ticks: int
+    longest_reign: int
+
+
+class HillWithStandings(HillShown):
+    """A hill, and the standings on it, the best first."""
+
+    standings: list[HillStanding]
+
+
+class HillDetail(PresentReign):
+    """The hill in its challenge's own detail."""
+
+    reward: int
+    interval: int
+    next_tick: str | None
+
+
+#: One reign: ``from`` and ``to`` are the moments of its first and its last tick.
+ReignShown = TypedDict(
+    "ReignShown",
+    {"account": HillAccount | None, "from": str | None, "to": str | None, "ticks": int, "points": int | None},
+)
+
+
+class TickShown(TypedDict):
+    """One tick; the identifier, which may be a token, and the detail for the account's own people alone."""
+
+    tick: int
+    due: str | None
+    latency_ms: int | None
+    status: int | None
+    outcome: str
+    identifier: str | None
+    account: HillAccount | None
+    points: int | None
+    detail: str | None
+
+
+class CheckShown(TickShown):
+    """One tick with all its evidence: the first bytes of each answer, and the award that was given for it."""
+
+    started: str | None
+    award_id: int | None
+    signed: bool | None
+    answers: list[AnswerKept]
+    void_id: int | None
+    voided_outcome: str | None
 
 
 class Onlooker(msgspec.Struct, frozen=True):
@@ -56,26 +146,28 @@ def onlooker(competition: Competition, now: datetime, player: Player | None) -> 
     )
 
 
-def shown_hill(hill: Hill, competition: Competition, now: datetime, sees: Onlooker) -> dict[str, Any]:
+def shown_hill(hill: Hill, competition: Competition, now: datetime, sees: Onlooker) -> HillShown:
     """One line of the list of hills."""
-    shown = {
+    reign = _reign(hill, sees)
+    shown: HillShown = {
         "challenge_id": hill.challenge_id,
         "name": hill.name,
         "category": hill.category,
         "reward": hill.reward,
         "interval": hill.interval,
         "connection_info": hill.connection_info,
-        **_reign(hill, sees),
+        "king": reign["king"],
+        "since": reign["since"],
         "ticks_held": hill.reign_ticks if sees.points else None,
         "last_outcome": hill.last_outcome if sees.is_admin else up_or_down(hill.last_outcome),
         "next_tick": iso(next_tick(hill, competition, now)),
     }
     if sees.is_admin:
-        shown |= {"failures": hill.failures, "reset_problem": hill.reset_problem}
+        shown["failures"], shown["reset_problem"] = hill.failures, hill.reset_problem
     return shown
 
 
-def shown_detail(hill: Hill, competition: Competition, now: datetime, player: Player | None) -> dict[str, Any]:
+def shown_detail(hill: Hill, competition: Competition, now: datetime, player: Player | None) -> HillDetail:
     """What the challenge's own detail shows of the hill."""
     return {
         **_reign(hill, onlooker(competition, now, player)),
@@ -85,7 +177,7 @@ def shown_detail(hill: Hill, competition: Competition, now: datetime, player: Pl
     }
 
 
-def shown_standing(standing: Standing, sees: Onlooker) -> dict[str, Any]:
+def shown_standing(standing: Standing, sees: Onlooker) -> HillStanding:
     """One account in the standings on a hill."""
     return {
         "account": shown_account(standing.account),
@@ -95,7 +187,7 @@ def shown_standing(standing: Standing, sees: Onlooker) -> dict[str, Any]:
     }
 
 
-def shown_reign(reign: PastReign, sees: Onlooker) -> dict[str, Any]:
+def shown_reign(reign: PastReign, sees: Onlooker) -> ReignShown:
     """One reign: ``from`` and ``to`` are the moments of its first and its last tick."""
     return {
         "account": shown_account(reign.account),
@@ -106,12 +198,11 @@ def shown_reign(reign: PastReign, sees: Onlooker) -> dict[str, Any]:
     }
 
 
-def shown_check(tick: Tick) -> dict[str, Any]:
+def shown_check(tick: Tick) -> CheckShown:
     """One tick with all its evidence, for administrators."""
     return {
         **shown_tick(tick, ADMIN, own=True),
         "started": iso(tick.started),
-        "identifier": tick.identifier,
         "award_id": tick.award_id,
         "signed": tick.signed,
         "answers": list(tick.answers),
@@ -120,7 +211,7 @@ def shown_check(tick: Tick) -> dict[str, Any]:
     }
 
 
-def shown_tick(tick: Tick, sees: Onlooker, *, own: bool) -> dict[str, Any]:
+def shown_tick(tick: Tick, sees: Onlooker, *, own: bool) -> TickShown:
     """One tick for players; the identifier, which may be a token, for its *own* account alone."""
     return {
         "tick": tick.tick,
@@ -135,7 +226,7 @@ def shown_tick(tick: Tick, sees: Onlooker, *, own: bool) -> dict[str, Any]:
     }
 
 
-def shown_account(account: KingOfHill | None) -> dict[str, Any] | None:
+def shown_account(account: KingOfHill | None) -> HillAccount | None:
     """An account as hills name it."""
     return None if account is None else {"id": account.id, "name": account.name, "type": account.type}
 
@@ -149,7 +240,7 @@ def next_tick(hill: Hill, competition: Competition, now: datetime) -> datetime |
     return plain.grid(plain.last_due(now) + 1)
 
 
-def _reign(hill: Hill, sees: Onlooker) -> dict[str, Any]:
+def _reign(hill: Hill, sees: Onlooker) -> PresentReign:
     # A king who was hidden or banned since is none that players may see.
     shown = hill.king if sees.is_admin or (sees.accounts and hill.listed) else None
     return {"king": shown_account(shown), "since": iso(hill.since) if shown is not None else None}

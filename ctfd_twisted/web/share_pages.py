@@ -6,7 +6,7 @@ import hmac
 import re
 from collections.abc import Callable, Mapping
 from html import escape
-from typing import Final
+from typing import Final, TypedDict
 from urllib.parse import urlencode
 
 import msgspec
@@ -51,6 +51,12 @@ class ShareQuery(msgspec.Struct, frozen=True):
     mac: str = ""
 
 
+class ShareLink(TypedDict):
+    """A link that whoever follows it is told of a solve by."""
+
+    url: str
+
+
 class SharePages:
     """Making links, and showing what they say."""
 
@@ -62,7 +68,7 @@ class SharePages:
         self._views = views
         self._mac = mac
 
-    @routes.post("/api/v1/shares", AUTHED)
+    @routes.post("/api/v1/shares", AUTHED, body=ShareFields, data=ShareLink)
     def share(self, call: Call) -> Answer:
         """A link that says that the caller has solved a challenge; whether they have is asked by who follows it."""
         _require_shares(call)
@@ -72,7 +78,8 @@ class SharePages:
         user_id = call.require_player().id
         mac = self._mac(_signed_text(user_id, fields.challenge_id))
         query = urlencode({"user_id": user_id, "challenge_id": fields.challenge_id, "mac": mac})
-        return ok({"url": call.absolute_url(f"/share/{_SOLVE}?{query}")})
+        link: ShareLink = {"url": call.absolute_url(f"/share/{_SOLVE}?{query}")}
+        return ok(link)
 
     @routes.get("/share/<kind>", ANYONE)
     async def show(self, call: Call, kind: str) -> Answer:

@@ -17,6 +17,7 @@ from ctfd_twisted.db.database import Database
 from ctfd_twisted.errors import Invalid
 from ctfd_twisted.http.answers import Answer, done, ok
 from ctfd_twisted.http.call import Call
+from ctfd_twisted.http.described import invalid
 from ctfd_twisted.http.gates import ADMIN
 from ctfd_twisted.http.routes import Routes
 from ctfd_twisted.webhooks import endpoints
@@ -28,7 +29,7 @@ from ctfd_twisted.webhooks.outbox import egress_of
 from ctfd_twisted.webhooks.shared_secret import SharedSecret, read_shared_secret
 from ctfd_twisted.webhooks.signatures import event_headers, plain_headers
 from ctfd_twisted.webhooks.validation import checked_events, what_is_wrong
-from ctfd_twisted.webhooks.views import shown
+from ctfd_twisted.webhooks.views import EndpointShown, WebhookTest, endpoint_shown
 
 #: Seconds that a name may take to resolve while an endpoint is registered.
 _RESOLVE: Final = 5
@@ -70,18 +71,18 @@ class WebhookApi:
         self._db = db
         self._client = client
 
-    @routes.get("/api/v1/webhooks", ADMIN)
+    @routes.get("/api/v1/webhooks", ADMIN, data=list[EndpointShown])
     async def all(self, _call: Call) -> Answer:
         """Every endpoint."""
-        return ok([shown(endpoint) for endpoint in await self._db.read(endpoints.list_endpoints)])
+        return ok([endpoint_shown(endpoint) for endpoint in await self._db.read(endpoints.list_endpoints)])
 
-    @routes.post("/api/v1/webhooks", ADMIN)
+    @routes.post("/api/v1/webhooks", ADMIN, body=NewEndpoint, data=EndpointShown)
     async def create(self, call: Call) -> Answer:
         """Register an endpoint; it is pending until it is validated."""
         body = call.body(NewEndpoint)
         checked = await self._checked(call, {"url": body.url, "events": body.events})
         return ok(
-            shown(
+            endpoint_shown(
                 await self._db.run(
                     endpoints.create_endpoint,
                     call.now,
@@ -93,27 +94,32 @@ class WebhookApi:
             )
         )
 
-    @routes.get("/api/v1/webhooks/<int:endpoint_id>", ADMIN)
+    @routes.get("/api/v1/webhooks/<int:endpoint_id>", ADMIN, data=EndpointShown)
     async def show(self, _call: Call, endpoint_id: int) -> Answer:
         """One endpoint."""
-        return ok(shown(await self._db.read(endpoints.show_endpoint, endpoint_id)))
+        return ok(endpoint_shown(await self._db.read(endpoints.show_endpoint, endpoint_id)))
 
-    @routes.patch("/api/v1/webhooks/<int:endpoint_id>", ADMIN)
+    @routes.patch("/api/v1/webhooks/<int:endpoint_id>", ADMIN, body=Changes, data=EndpointShown)
     async def change(self, call: Call, endpoint_id: int) -> Answer:
         """Change an endpoint; with another URL it is pending again."""
         given = {
             name: value for name, value in msgspec.structs.asdict(call.body(Changes)).items() if value is not UNSET
         }
         changes = given | await self._checked(call, given)
-        return ok(shown(await self._db.run(endpoints.change_endpoint, endpoint_id, changes)))
+        return ok(endpoint_shown(await self._db.run(endpoints.change_endpoint, endpoint_id, changes)))
 
-    @routes.delete("/api/v1/webhooks/<int:endpoint_id>", ADMIN)
+    @routes.delete("/api/v1/webhooks/<int:endpoint_id>", ADMIN, query=Removal, data=None)
     async def remove(self, call: Call, endpoint_id: int) -> Answer:
         """Remove an endpoint; ``force`` confirms that what was not delivered is lost."""
         await self._db.run(endpoints.remove_endpoint, endpoint_id, force=call.query(Removal).force)
         return done()
 
-    @routes.post("/api/v1/webhooks/<int:endpoint_id>/validate", ADMIN)
+    @routes.post(
+        "/api/v1/webhooks/<int:endpoint_id>/validate",
+        ADMIN,
+        data=EndpointShown,
+        also=(invalid("The receiver did not prove it, and what was wrong."),),
+    )
     async def validate(self, call: Call, endpoint_id: int) -> Answer:
         """Ask the receiver to prove that it knows the shared secret; then the endpoint is active."""
         endpoint, secret = await self._db.run(_endpoint_and_secret, call.now, endpoint_id)
@@ -128,9 +134,9 @@ class WebhookApi:
             kind, text = wrong.kind, wrong.text
             await self._db.run(endpoints.note_error, endpoint_id, endpoint.url, text)
             raise Invalid({kind: [text]})
-        return ok(shown(await self._db.run(endpoints.activate_endpoint, call.now, endpoint_id, endpoint.url)))
+        return ok(endpoint_shown(await self._db.run(endpoints.activate_endpoint, call.now, endpoint_id, endpoint.url)))
 
-    @routes.post("/api/v1/webhooks/<int:endpoint_id>/test", ADMIN)
+    @routes.post("/api/v1/webhooks/<int:endpoint_id>/test", ADMIN, data=WebhookTest)
     async def test(self, call: Call, endpoint_id: int) -> Answer:
         """Send a signed ``ping``, kept nowhere, and tell every step of it."""
         endpoint, secret = await self._db.run(_endpoint_and_secret, call.now, endpoint_id)
@@ -145,17 +151,16 @@ class WebhookApi:
             standard=endpoint.standard_webhooks,
         )
         exchange = await self._client.post(endpoint.url, headers, ping.body(), egress_of(call.competition), alone=True)
-        return ok(
-            {
-                "status": exchange.status,
-                "latency_ms": exchange.latency_ms,
-                "answer": exchange.answer.decode("utf-8", "replace"),
-                "error": None if exchange.problem is None else exchange.problem.text,
-                "steps": exchange.steps,
-                "request_headers": dict(exchange.request_headers),
-                "request_body": ping.body().decode(),
-            }
-        )
+        tested: WebhookTest = {
+            "status": exchange.status,
+            "latency_ms": exchange.latency_ms,
+            "answer": exchange.answer.decode("utf-8", "replace"),
+            "error": None if exchange.problem is None else exchange.problem.text,
+            "steps": list(exchange.steps),
+            "request_headers": dict(exchange.request_headers),
+            "request_body": ping.body().decode(),
+        }
+        return ok(tested)
 
     async def _checked(self, call: Call, given: dict[str, Any]) -> dict[str, Any]:
         """The url and events of *given* as they are stored; raises ``Invalid`` that names each that is wrong."""

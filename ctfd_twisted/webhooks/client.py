@@ -19,7 +19,7 @@ from ctfd_twisted.webhooks.egress import Egress
 from ctfd_twisted.webhooks.problems import Problem, no_answer, no_end
 from ctfd_twisted.webhooks.reach import Reach
 from ctfd_twisted.webhooks.rules import ANSWER, EXCHANGE
-from ctfd_twisted.webhooks.trace import Step, Trace, explain
+from ctfd_twisted.webhooks.trace import Trace, WebhookStep, explain
 
 HeaderLines = tuple[tuple[str, str], ...]
 
@@ -41,7 +41,7 @@ class Exchange(Struct, frozen=True):
     answer: bytes = b""
     complete: bool = False
     problem: Problem | None = None
-    steps: tuple[Step, ...] = ()
+    steps: tuple[WebhookStep, ...] = ()
 
 
 class _Request(Struct, frozen=True):

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
-import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from ctfd_twisted.db.database import Database
 from ctfd_twisted.errors import Invalid
 from ctfd_twisted.http.answers import Answer, ok
 from ctfd_twisted.http.call import Call
-from ctfd_twisted.http.dates import iso
 from ctfd_twisted.http.gates import ADMIN
-from ctfd_twisted.http.pagination import asked_page
+from ctfd_twisted.http.pagination import AskedPages, Paged, asked_page
 from ctfd_twisted.http.routes import Routes
-from ctfd_twisted.webhooks import deliveries
-from ctfd_twisted.webhooks.shared_secret import SharedSecret, read_shared_secret, rotate_shared_secret
-from ctfd_twisted.webhooks.signatures import standard_secret
-from ctfd_twisted.webhooks.views import shown
+from ctfd_twisted.webhooks import deliveries, views
+from ctfd_twisted.webhooks.shared_secret import read_shared_secret, rotate_shared_secret
 
 PAGE: Final = 20
 LARGEST_PAGE: Final = 100
@@ -53,65 +49,60 @@ class DeliveryApi:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    @routes.get("/api/v1/webhooks/<int:endpoint_id>/deliveries", ADMIN)
+    @routes.get(
+        "/api/v1/webhooks/<int:endpoint_id>/deliveries",
+        ADMIN,
+        query=(Wanted, AskedPages),
+        data=list[views.DeliveryShown],
+        meta=Paged,
+    )
     async def deliveries(self, call: Call, endpoint_id: int) -> Answer:
         """What was sent, and what is owed, the newest first."""
-        state = call.query(Wanted).state
-        page = asked_page(call.argument("page"), call.argument("per_page"), size=PAGE, most=LARGEST_PAGE)
+        state, asked = call.query(Wanted).state, call.query(AskedPages)
+        page = asked_page(asked.page, asked.per_page, size=PAGE, most=LARGEST_PAGE)
         total, found = await self._db.read(
             deliveries.list_deliveries, endpoint_id, None if state is UNSET else state, page.offset, page.size
         )
-        return ok([shown(delivery) for delivery in found], meta=page.meta(total))
+        return ok([views.delivery_shown(delivery) for delivery in found], meta=page.meta(total))
 
-    @routes.get("/api/v1/webhooks/<int:endpoint_id>/deliveries/<delivery_id>", ADMIN)
+    @routes.get("/api/v1/webhooks/<int:endpoint_id>/deliveries/<delivery_id>", ADMIN, data=views.DeliveryWithAttempts)
     async def delivery(self, _call: Call, endpoint_id: int, delivery_id: str) -> Answer:
         """One delivery: what is sent, and every attempt with what came back."""
-        delivery, body, answers = await self._db.read(deliveries.show_delivery, endpoint_id, delivery_id)
-        return ok(
-            {
-                **shown(delivery),
-                "request_headers": answers[-1].request_headers if answers else None,
-                "request_body": body.decode(),
-                "answers": [shown(answer) for answer in answers],
-            }
-        )
+        found = await self._db.read(deliveries.show_delivery, endpoint_id, delivery_id)
+        return ok(views.delivery_with_attempts(*found))
 
-    @routes.post("/api/v1/webhooks/<int:endpoint_id>/deliveries/<delivery_id>/redeliver", ADMIN)
+    @routes.post(
+        "/api/v1/webhooks/<int:endpoint_id>/deliveries/<delivery_id>/redeliver", ADMIN, data=views.DeliveryShown
+    )
     async def redeliver(self, call: Call, endpoint_id: int, delivery_id: str) -> Answer:
         """Send one delivery once more."""
-        return ok(shown(await self._db.run(deliveries.redeliver, call.now, endpoint_id, delivery_id)))
+        sent = await self._db.run(deliveries.redeliver, call.now, endpoint_id, delivery_id)
+        return ok(views.delivery_shown(sent))
 
-    @routes.post("/api/v1/webhooks/<int:endpoint_id>/redeliver", ADMIN)
+    @routes.post("/api/v1/webhooks/<int:endpoint_id>/redeliver", ADMIN, data=views.Redelivered)
     async def redeliver_dead(self, call: Call, endpoint_id: int) -> Answer:
         """Send every dead delivery once more."""
-        return ok({"redelivered": await self._db.run(deliveries.redeliver_dead, call.now, endpoint_id)})
+        again: views.Redelivered = {"redelivered": await self._db.run(deliveries.redeliver_dead, call.now, endpoint_id)}
+        return ok(again)
 
-    @routes.get("/api/v1/webhooks/events", ADMIN)
+    @routes.get("/api/v1/webhooks/events", ADMIN, query=Since, data=list[views.LoggedEvent], meta=views.LogMeta)
     async def events(self, call: Call) -> Answer:
         """The log after a number, without gaps: how a receiver that was away catches up."""
         after = call.query(Since).after
         last, found = await self._db.read(deliveries.events_after, min(after, _LAST))
-        log = [{**shown(event), "body": msgspec.Raw(event.body)} for event in found]
-        return ok(log, meta={"last": last, "more": bool(found) and found[-1].seq < last})
+        meta: views.LogMeta = {"last": last, "more": bool(found) and found[-1].seq < last}
+        return ok([views.event_shown(event) for event in found], meta=meta)
 
-    @routes.get("/api/v1/webhooks/secret", ADMIN)
+    @routes.get("/api/v1/webhooks/secret", ADMIN, data=views.SecretShown)
     async def secret(self, call: Call) -> Answer:
         """The shared secret."""
         # It is made when it is first looked at, so this is no reading transaction.
-        return ok(_secret(await self._db.run(read_shared_secret, call.now)))
+        return ok(views.secret_shown(await self._db.run(read_shared_secret, call.now)))
 
-    @routes.post("/api/v1/webhooks/secret/rotate", ADMIN)
+    @routes.post("/api/v1/webhooks/secret/rotate", ADMIN, body=Rotation, data=views.SecretShown)
     async def rotate(self, call: Call) -> Answer:
         """Replace the shared secret; for a while the old one signs as well."""
         overlap = call.body(Rotation).overlap_seconds
         if not 0 <= overlap <= LONGEST_OVERLAP:
             raise Invalid(overlap_seconds=[f"Must be from 0 to {LONGEST_OVERLAP} seconds."])
-        return ok(_secret(await self._db.run(rotate_shared_secret, call.now, overlap)))
-
-
-def _secret(secret: SharedSecret) -> dict[str, Any]:
-    return {
-        "secret": secret.secret,
-        "standard_webhooks_secret": standard_secret(secret.secret),
-        "retired": [{"expires": iso(expires)} for _, expires in secret.retired],
-    }
+        return ok(views.secret_shown(await self._db.run(rotate_shared_secret, call.now, overlap)))

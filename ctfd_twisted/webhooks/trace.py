@@ -26,7 +26,7 @@ class EgressRefused(Exception):
     """The host's name or one of its addresses is one that nothing is sent to; the text says why."""
 
 
-class Step(Struct, frozen=True):
+class WebhookStep(Struct, frozen=True):
     """One step of an exchange, and the milliseconds since its beginning at which it ended."""
 
     step: str
@@ -41,7 +41,7 @@ class Trace:
     def __init__(self, clock: IReactorTime) -> None:
         self._clock = clock
         self._began = clock.seconds()
-        self.steps: list[Step] = []
+        self.steps: list[WebhookStep] = []
         self.reused = False
 
     @property
@@ -56,14 +56,14 @@ class Trace:
 
     def took(self, step: str, detail: str) -> None:
         """Note that *step* went well."""
-        self.steps.append(Step(step, ok=True, detail=detail, ms=self.ms))
+        self.steps.append(WebhookStep(step, ok=True, detail=detail, ms=self.ms))
 
     def failed(self, problem: Problem, *, tls: bool) -> None:
         """Note that the exchange ended with *problem*, at the step that its kind tells or that was to come next."""
         taken = {step.step for step in self.steps}
         next_one = next((step for step in STEPS if step not in taken and (tls or step != "tls")), STEPS[-1])
         step = _STEP_OF.get(problem.kind, next_one)
-        self.steps.append(Step(step, ok=False, detail=problem.text, ms=self.ms))
+        self.steps.append(WebhookStep(step, ok=False, detail=problem.text, ms=self.ms))
 
 
 _STEP_OF: Final = {"dns": "resolve", "egress": "resolve", "connection": "connect", "tls": "tls", "protocol": "answer"}
