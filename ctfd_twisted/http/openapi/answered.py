@@ -29,6 +29,8 @@ def answer_schemas(types: Sequence[Any]) -> tuple[list[dict[str, Any]], dict[str
 
 def _tighten(schema: dict[str, Any], kind: inspect.TypedDictType | inspect.StructType) -> None:
     schema["additionalProperties"] = has_more(kind.cls)
+    for one in schema.get("properties", {}).values():
+        one.pop("default", None)  # which is for whoever sends
     if isinstance(kind, inspect.StructType) and not kind.cls.__struct_config__.omit_defaults:
         schema["required"] = [field.encode_name for field in kind.fields if _is_always_there(field)]
 

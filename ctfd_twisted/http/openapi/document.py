@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -67,7 +67,7 @@ def make_document(table: Iterable[tuple[Route, Handler]], *, malformed_status: i
             operation["requestBody"] = _request_body(route.method, route.body, bodies)
         paths.setdefault(path, {})[route.method.lower()] = {**operation, "responses": responses.of(route)}
         tags.setdefault(_tag(route), _flat(type(getattr(handlers[route], "__self__", None)).__doc__))
-    return {
+    document = {
         "openapi": "3.1.0",
         "info": {"title": "REST API", "version": "1", "description": _DESCRIPTION},
         "servers": [{"url": root + BASE}],
@@ -75,10 +75,12 @@ def make_document(table: Iterable[tuple[Route, Handler]], *, malformed_status: i
         "paths": paths,
         "components": {
             "responses": shared(paths),
-            "schemas": dict(sorted({**LENIENT, **bodies, **responses.named}.items())),
+            "schemas": _together(LENIENT, bodies, responses.named),
             "securitySchemes": _SECURITY,
         },
     }
+    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(document))
+    return plain
 
 
 def _operation(route: Route, handler: Handler) -> dict[str, Any]:
@@ -140,16 +142,26 @@ def _path_parameters(route: Route) -> list[dict[str, Any]]:
     return found
 
 
+def _together(*found: Mapping[str, Any]) -> dict[str, Any]:
+    """All named schemas, by name; raises ``ValueError`` where two types have one name."""
+    together: dict[str, Any] = {}
+    for named in found:
+        for name, schema in named.items():
+            if together.setdefault(name, schema) != schema:
+                raise ValueError(f"two types of the API are called {name}")
+    return dict(sorted(together.items()))
+
+
 def _request_body(method: str, body: Body, bodies: dict[str, Any]) -> dict[str, Any]:
     """What is sent; the named schemas that it needs are put into *bodies*."""
     structs = body.structs
-    (plain,), named = msgspec.json.schema_components([body.type] if not structs else [None], ref_template=REF)
-    bodies.update(named)
-    bodies.update(msgspec.json.schema_components(body_types(structs), ref_template=REF)[1])
-    schema = plain
+    types = [*body_types(structs), None] if structs else [body.type]
+    (schema, *_), named = msgspec.json.schema_components(types, ref_template=REF)
     if structs:
-        schema = {"$ref": REF.format(name=structs[0].__name__)}
-        bodies[structs[0].__name__] = body_schema(structs)
+        name = structs[0].__name__
+        schema = {"$ref": REF.format(name=name)}
+        named = _together(named, {name: body_schema(structs)})
+    bodies.update(_together(bodies, named))
     if body.files is not None:
         one = {"type": "array", "items": {"type": "string", "format": "binary"}}
         fields = {"allOf": [schema], "type": "object", "properties": {body.files: one}}

@@ -39,14 +39,14 @@ def swagger(document: Mapping[str, Any]) -> dict[str, Any]:
         "definitions": {name: _schema(schema) for name, schema in components["schemas"].items()},
         "responses": {name: _response(response) for name, response in components["responses"].items()},
         "paths": {
-            path: {method: _operation(one, components["responses"]) for method, one in operations.items()}
+            path: {method: _operation(one, components) for method, one in operations.items()}
             for path, operations in document["paths"].items()
         },
     }
 
 
-def _operation(operation: Mapping[str, Any], named: Mapping[str, Any]) -> dict[str, Any]:
-    responses = operation["responses"]
+def _operation(operation: Mapping[str, Any], components: Mapping[str, Any]) -> dict[str, Any]:
+    responses, named = operation["responses"], components["responses"]
     contents = (
         (named[response["$ref"].rpartition("/")[2]] if "$ref" in response else response).get("content", {})
         for response in responses.values()
@@ -54,14 +54,16 @@ def _operation(operation: Mapping[str, Any], named: Mapping[str, Any]) -> dict[s
     old = {key: operation[key] for key in ("tags", "operationId", "summary", "description", "security")}
     parameters = [_parameter(one) for one in operation.get("parameters", ())]
     if "requestBody" in operation:
-        old["consumes"], sent = _sent(operation["requestBody"])
+        old["consumes"], sent = _sent(operation["requestBody"], components["schemas"])
         parameters += sent
     return {
         **old,
         "parameters": parameters,
         "produces": sorted({kind for content in contents for kind in content}),
         "responses": {
-            status: {"$ref": response["$ref"]} if "$ref" in response else _response(response)
+            status: {"$ref": response["$ref"].replace("#/components", "#")}
+            if "$ref" in response
+            else _response(response)
             for status, response in responses.items()
         },
     }
@@ -72,17 +74,21 @@ def _parameter(parameter: Mapping[str, Any]) -> dict[str, Any]:
     return {**kept, **_schema(parameter["schema"])}
 
 
-def _sent(body: Mapping[str, Any]) -> tuple[list[str], list[dict[str, Any]]]:
+def _sent(body: Mapping[str, Any], named: Mapping[str, Any]) -> tuple[list[str], list[dict[str, Any]]]:
     kinds = body["content"]
     if "application/json" in kinds:
         schema = _schema(kinds["application/json"]["schema"])
         return ["application/json"], [{"name": "body", "in": "body", "required": body["required"], "schema": schema}]
-    fields = kinds["multipart/form-data"]["schema"]["properties"]
-    files = [{"name": name, "in": "formData", "type": "file", "required": False} for name in fields]
-    return ["multipart/form-data"], files
+    schema = kinds["multipart/form-data"]["schema"]
+    fields = [name for one in schema["allOf"] for name in named[one["$ref"].rpartition("/")[2]]["properties"]]
+    texts = [{"name": name, "in": "formData", "type": "string"} for name in fields]
+    files = [{"name": name, "in": "formData", "type": "file"} for name in schema["properties"]]
+    return ["multipart/form-data"], [*texts, *files]
 
 
 def _response(response: Mapping[str, Any]) -> dict[str, Any]:
+    if "$ref" in response:
+        return {"$ref": response["$ref"].replace("#/components/", "#/")}
     content = response.get("content", {})
     old: dict[str, Any] = {"description": response["description"]}
     if "application/json" in content:
