@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from sqlalchemy import Connection
@@ -90,7 +91,7 @@ def platforms() -> Iterator[list[MemoryPlatform]]:
         ann = platform.player("ann").get("/api/v1/users/me").data["id"]
         platform.admin()
         platform.run(insert_row, modules, {"id": 1, "name": "first"})
-        platform.run(lambda conn, platform=platform: a_challenge(conn, id=1))
+        platform.run(partial(a_challenge, id=1))
         platform.run(insert_row, solutions, {"id": 1, "challenge_id": 1, "content": "so", "state": "visible"})
         platform.run(fill, ann, count)
         platforms.append(platform)
