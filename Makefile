@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMPS := .make
+CLIENTS := .venv-clients
 ASSETS := ctfd_twisted/web/assets
 VENDOR := ctfd_twisted/web/static/vendor
 AGENT  := $(wildcard agent/setup.py)
@@ -26,7 +27,7 @@ run: $(STAMPS)/platform $(VENDOR)/.built ## Start a platform on SQLite in ./var 
 
 dev: $(STAMPS)/dev $(VENDOR)/.built ## Make an environment to work in: .venv with both packages editable, and all tools
 
-test: $(STAMPS)/dev $(VENDOR)/.built ## Run every test: SQLite, a PostgreSQL of its own, real processes, a browser
+test: $(STAMPS)/dev $(STAMPS)/clients $(VENDOR)/.built ## Run every test: SQLite, a PostgreSQL of its own, real processes, a browser, others' clients
 	@.ci/test $(ARGS)
 
 test-unit: $(STAMPS)/dev $(VENDOR)/.built ## Run the tests without sockets, threads or files
@@ -35,7 +36,7 @@ test-unit: $(STAMPS)/dev $(VENDOR)/.built ## Run the tests without sockets, thre
 test-integration: $(STAMPS)/dev $(VENDOR)/.built ## Run the tests with real databases, servers and sockets
 	@$(BIN)/pytest -q tests/integration $(ARGS)
 
-test-e2e: $(STAMPS)/dev $(VENDOR)/.built ## Run the tests with real processes and a browser
+test-e2e: $(STAMPS)/dev $(STAMPS)/clients $(VENDOR)/.built ## Run the tests with real processes, a browser and others' clients
 	@.ci/test tests/e2e $(ARGS)
 
 check: $(STAMPS)/dev ## Lint, check the format and the types
@@ -67,7 +68,7 @@ assets: $(VENDOR)/.built ## Fetch what pages use from npm and copy it beside the
 
 clean: ## Remove what was built; the environment, ./var and the database stay
 	rm -rf build dist $(STAMPS)/dev $(STAMPS)/platform $(VENDOR) $(ASSETS)/node_modules
-	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
+	find . -name __pycache__ -not -path './$(VENV)*/*' -prune -exec rm -rf {} +
 
 # -- what the above rests on ------------------------------------------------------------------------------------------
 
@@ -85,6 +86,12 @@ $(STAMPS)/platform: setup.py $(AGENT) | $(STAMPS)/venv
 $(STAMPS)/dev: setup.py $(AGENT) | $(STAMPS)/venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' $(if $(AGENT),--editable ./agent)
 	@touch $(STAMPS)/platform $@
+
+# What others have published and tests/e2e/clients uses, apart from what the platform needs.
+$(STAMPS)/clients: tests/e2e/clients/requirements.txt | $(STAMPS)/venv
+	$(BIN)/python -m venv --clear $(CLIENTS)
+	$(CLIENTS)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
 
 $(VENDOR)/.built: $(ASSETS)/package.json $(ASSETS)/package-lock.json $(ASSETS)/build.js
 	cd $(ASSETS) && npm ci --silent --no-progress && npm run --silent build
