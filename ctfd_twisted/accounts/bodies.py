@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Final, Generic, TypeVar
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -14,7 +14,17 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 Text = Annotated[str, Meta(max_length=rules.TEXT_LENGTH)]
 Code = Annotated[str, Meta(max_length=32)]
-
+# Of these the form is judged later, with words of its own; the schema tells of it all the same.
+Name = Annotated[str, Meta(extra_json_schema={"minLength": 1, "maxLength": rules.TEXT_LENGTH})]
+Email = Annotated[str, Meta(extra_json_schema={"format": "email", "maxLength": rules.TEXT_LENGTH})]
+Website = Annotated[str, Meta(extra_json_schema={"maxLength": rules.TEXT_LENGTH, "examples": ["https://example.org/"]})]
+Role = Annotated[str, Meta(extra_json_schema={"enum": ["user", "admin"]})]
+_ANSWER: Final = {
+    "type": "object",
+    "properties": {"field_id": {"type": ["integer", "string"], "pattern": "^[0-9]+$"}, "value": {}},
+    "required": ["field_id"],
+}
+Answers = Annotated[list[Any], Meta(extra_json_schema={"items": _ANSWER})]
 
 # Ids are 32-bit integers.
 _LARGEST = 2**31
@@ -31,19 +41,19 @@ class FieldValue(msgspec.Struct, frozen=True):
 class AccountBody(msgspec.Struct, frozen=True, kw_only=True):
     """What users and teams have in common. What was not sent is ``UNSET``."""
 
-    name: str | UnsetType = UNSET
+    name: Name | UnsetType = UNSET
     password: str | UnsetType = UNSET
-    website: str | UnsetType | None = UNSET
+    website: Website | UnsetType | None = UNSET
     affiliation: Text | UnsetType | None = UNSET
     country: Code | UnsetType | None = UNSET
     bracket_id: int | UnsetType | None = UNSET
-    fields: list[Any] | UnsetType | None = UNSET
+    fields: Answers | UnsetType | None = UNSET
 
 
 class PersonBody(AccountBody, frozen=True, kw_only=True):
     """The keys of a user that they and administrators may write."""
 
-    email: str | UnsetType = UNSET
+    email: Email | UnsetType = UNSET
     language: Code | UnsetType | None = UNSET
 
 
@@ -59,7 +69,7 @@ class UserBody(PersonBody, frozen=True, kw_only=True):
     hidden: bool | UnsetType | None = UNSET
     banned: bool | UnsetType | None = UNSET
     secret: Text | UnsetType | None = UNSET
-    type: str | UnsetType | None = UNSET
+    type: Role | UnsetType | None = UNSET
     verified: bool | UnsetType | None = UNSET
     change_password: bool | UnsetType | None = UNSET
 
@@ -67,14 +77,14 @@ class UserBody(PersonBody, frozen=True, kw_only=True):
 class NewUserBody(UserBody, frozen=True, kw_only=True):
     """What an administrator sends about a new user. Read as a ``UserBody``, because other faults are told first."""
 
-    name: str
+    name: Name
     password: str
 
 
 class GroupBody(AccountBody, frozen=True, kw_only=True):
     """The keys of a team that its captain and administrators may write."""
 
-    email: str | UnsetType | None = UNSET
+    email: Email | UnsetType | None = UNSET
     captain_id: int | UnsetType | None = UNSET
 
 
@@ -95,7 +105,7 @@ class TeamBody(GroupBody, frozen=True, kw_only=True):
 class NewTeamBody(TeamBody, frozen=True, kw_only=True):
     """What an administrator sends about a new team. Read as a ``TeamBody``, because other faults are told first."""
 
-    name: str
+    name: Name
     password: str
 
 

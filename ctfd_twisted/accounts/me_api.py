@@ -68,7 +68,7 @@ class MeApi:
 
     @routes.patch(_ME, AUTHED, body=OwnUserBody, data=OwnUser, also=(NO_FIELD,))
     async def edit_me(self, call: Call) -> Answer:
-        """Change one's own account; the session goes on, every other one ends where the password changed."""
+        """Change one's own account; a new password ends every session but the one that asks."""
         player = call.require_player()
         sent = read_sent(call, OwnUserBody)
         # Administrators are asked for no confirmation.
@@ -100,7 +100,7 @@ class MeApi:
 
     @routes.get(f"{_ME}/fails", AUTHED, data=list[DeedShown], meta=Counted)
     async def list_my_fails(self, call: Call) -> Answer:
-        """What one got wrong, the newest first. Others than administrators are told only how often."""
+        """What one got wrong, the newest first; others than administrators are told only how often."""
         return await self._deeds(call, "incorrect")
 
     @routes.get(f"{_ME}/awards", AUTHED, data=list[UserAward], meta=Counted)

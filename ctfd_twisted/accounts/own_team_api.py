@@ -78,7 +78,7 @@ class OwnTeamApi:
 
     @routes.get(f"{_MINE}/fails", *_MEMBER, data=list[DeedShown], meta=Counted)
     async def list_my_fails(self, call: Call) -> Answer:
-        """What the members got wrong, the newest first. Others than administrators are told only how often."""
+        """What the members got wrong, the newest first; others than administrators are told only how often."""
         return await self._deeds(call, "incorrect")
 
     @routes.get(f"{_MINE}/awards", *_MEMBER, data=list[TeamAward], meta=Counted)

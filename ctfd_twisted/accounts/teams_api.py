@@ -99,7 +99,7 @@ class TeamsApi:
 
     @routes.post(_MEMBERS, TEAMS_MODE, ADMIN, body=Body(TeamMember, optional=True), data=list[int] | InviteCode)
     async def add_member(self, call: Call, team_id: int) -> Answer:
-        """Put a user into a team. Without a body, the answer is an invite into it instead of the ids of its members."""
+        """Put a user into a team; without a body, the answer is an invite into it instead of the ids of its members."""
         raw = call.body_object() if call.raw_body().strip() else {}
         if not raw:
             return ok(invite_shown(await self._db.read(membership.make_invite, call.now, self._keys, team_id)))
@@ -107,7 +107,7 @@ class TeamsApi:
 
     @routes.delete(_MEMBERS, TEAMS_MODE, ADMIN, body=TeamMember, data=list[int])
     async def remove_member(self, call: Call, team_id: int) -> Answer:
-        """Take a user out of a team, with all they did. The answer holds the ids of those who stay."""
+        """Take a user out of a team, with all they did; the answer holds the ids of those who stay."""
         return ok(await self._db.run(membership.remove_member, team_id, call.body(TeamMember).user_id))
 
     @routes.get(f"{_ONE}/solves", *_SCORES, data=list[DeedShown], meta=Counted)
@@ -117,7 +117,7 @@ class TeamsApi:
 
     @routes.get(f"{_ONE}/fails", *_SCORES, data=list[DeedShown], meta=Counted)
     async def list_fails(self, call: Call, team_id: int) -> Answer:
-        """What the team's members got wrong, the newest first. Others than administrators are told only how often."""
+        """What the team's members got wrong, the newest first; others than administrators are told only how often."""
         return await self._deeds(call, team_id, "incorrect")
 
     @routes.get(f"{_ONE}/awards", *_SCORES, data=list[TeamAward], meta=Counted)

@@ -76,7 +76,7 @@ class TokensApi:
 
     @routes.post(_ALL, VERIFIED, AUTHED, body=NewToken, data=TokenMade)
     async def create_token(self, call: Call) -> Answer:
-        """Make a token of one's own. Its value is shown here and never again."""
+        """Make a token of one's own; its value is shown here and never again."""
         wanted = call.body(NewToken)
         player = call.require_player()
         token, value = await self._db.run(

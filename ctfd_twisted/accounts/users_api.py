@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Meta, UnsetType
 
 from ctfd_twisted.accounts import users
 from ctfd_twisted.accounts.boards import Boards
@@ -33,20 +33,22 @@ _ONE: Final = "/api/v1/users/<int:user_id>"
 
 
 class AccountQuery(msgspec.Struct, frozen=True):
-    """Which accounts are asked for; with ``view=admin`` administrators are shown hidden and banned ones too."""
+    """Which accounts are asked for."""
 
     affiliation: str | UnsetType = UNSET
     country: str | UnsetType = UNSET
-    bracket: str | UnsetType = UNSET
+    bracket: Annotated[str, Meta(description="The id of a bracket.")] | UnsetType = UNSET
     q: str | UnsetType = UNSET
     field: Literal["name", "website", "country", "bracket", "affiliation", "email"] | UnsetType = UNSET
-    view: str | UnsetType = UNSET
+    view: Annotated[str, Meta(description="`admin`: to administrators also hidden and banned ones.")] | UnsetType = (
+        UNSET
+    )
 
 
 class Notify(msgspec.Struct, frozen=True):
-    """Whether a new user is told their name and password by mail: any text means yes."""
+    """Whether a new user is told."""
 
-    notify: str | UnsetType = UNSET
+    notify: Annotated[str, Meta(description="Any text: mail them their name and password.")] | UnsetType = UNSET
 
 
 def asked_accounts(call: Call) -> tuple[AccountFilter, Page]:
@@ -103,7 +105,7 @@ class UsersApi:
 
     @routes.delete(_ONE, ADMIN, data=None, also=(invalid("The user is the one who asks."),))
     async def delete_user(self, call: Call, user_id: int) -> Answer:
-        """Delete a user with all that is theirs. One whom nobody knows is as good as deleted."""
+        """Delete a user with all that is theirs; one whom nobody knows is as good as deleted."""
         await self._db.run(delete_user, call.require_player().id, user_id)
         return done()
 
@@ -114,7 +116,7 @@ class UsersApi:
 
     @routes.get(f"{_ONE}/fails", ACCOUNTS_VISIBLE, SCORES_VISIBLE, data=list[DeedShown], meta=Counted)
     async def list_fails(self, call: Call, user_id: int) -> Answer:
-        """What the user got wrong, the newest first. Others than administrators are told only how often."""
+        """What the user got wrong, the newest first; others than administrators are told only how often."""
         return await self._deeds(call, user_id, "incorrect")
 
     @routes.get(f"{_ONE}/awards", ACCOUNTS_VISIBLE, SCORES_VISIBLE, data=list[UserAward], meta=Counted)
