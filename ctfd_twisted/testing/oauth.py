@@ -132,7 +132,7 @@ class Provider:
         buttons = "".join(f'<button name="who" value="{escape(name)}">{escape(name)}</button>' for name in self.people)
         deny = '<button name="who" value="">Deny</button>'
         page = f'<h1>Who are you?</h1><form method="post" action="/oauth/consent">{hidden}{buttons}{deny}</form>'
-        return f"<!doctype html><title>League</title>{page}".encode()
+        return f'<!doctype html><title>League</title><link rel="icon" href="data:,">{page}'.encode()
 
     @app.route("/oauth/consent", methods=["POST"])
     def consent(self, request: Any) -> bytes:

@@ -7,13 +7,17 @@ import hmac
 import os
 import re
 import shutil
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+import requests
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
-from running import Person, PlatformProcess, Receiver
+from running import Person, PlatformProcess, Receiver, Running
+
+from ctfd_twisted.testing.oauth import a_person, endpoints
 
 pytestmark = pytest.mark.browser
 
@@ -309,3 +313,38 @@ def test_every_page_fits_a_phone(browser: Browser, platform: PlatformProcess) ->
         if width > 320:
             wide[path] = width
     assert wide == {}
+
+
+@pytest.fixture
+def league(tmp_path: Path) -> Iterator[Running]:
+    with Running(
+        [sys.executable, "-m", "ctfd_twisted.testing.oauth", "http://nowhere.invalid/"], tmp_path / "league"
+    ) as one:
+        one.wait_for("Provider at")
+        yield one
+
+
+def test_somebody_comes_from_majorleaguecyber(browser: Browser, platform: PlatformProcess, league: Running) -> None:
+    """From the page they came for to the league, where they say who they are, and back to that page."""
+    base = league.wait_for(r"Provider at (http://\S+)")[1]
+    people = {"ada": a_person(7, "ada", (70, "Lovelaces"))}
+    requests.post(f"{base}/control", json={"callback": f"{platform.base}/redirect", "people": people}, timeout=20)
+    organiser = Screen(browser, platform)
+    organiser.set_up("teams")
+    admin = Person(platform, a_token(organiser, "script"))
+    admin.call("PATCH", "/configs", {**endpoints(base), "registration_visibility": "mlc"})
+
+    ada = Screen(browser, platform, scripts=False)
+    page = ada.page
+    page.goto("/settings")
+    page.get_by_role("link", name="Log in with MajorLeagueCyber").click()
+    page.get_by_role("button", name="Deny").click()
+    expect(page.get_by_text("Received redirect without OAuth code.")).to_be_visible()
+    expect(page.get_by_role("link", name="Register")).to_have_count(0)
+    page.get_by_role("link", name="Log in with MajorLeagueCyber").click()
+    page.get_by_role("button", name="ada").click()
+    expect(page).to_have_url(re.compile(r"/settings\?$"))
+    expect(page.get_by_label("User name")).to_have_value("ada")
+    page.goto("/team")
+    expect(page.get_by_role("heading", name="Lovelaces")).to_be_visible()
+    assert ada.complaints == []
