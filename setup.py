@@ -58,11 +58,14 @@ setup(
         "txtorcon>=24.8",  # listeners such as onion:80
     ],
     extras_require={
+        "s3": ["boto3>=1.36"],  # uploads in a bucket
         "dev": [
             "aiosmtpd>=1.4.6",
+            "boto3>=1.36",
             "build>=1.2",
             "hypothesis>=6.100",
             "jsonschema-rs>=0.60",
+            "moto[server]>=5.1",  # a server that speaks like S3
             "mypy>=1.15",
             "mypy-zope>=1.0.11",
             "openapi-spec-validator>=0.8",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import msgspec
 from sqlalchemy import Connection, Engine, func, select
 
+from bench.bulk import fill, instant
 from ctfd_twisted.accounts.passwords import make_hash
 from ctfd_twisted.accounts.tables import teams, tokens, users
 from ctfd_twisted.accounts.tokens import digest_of
@@ -159,25 +161,22 @@ def _add_submissions(conn: Connection, size: Size, chance: random.Random, now: d
     pairs = [(team, number) for team in range(1, size.teams + 1) for number in range(1, size.challenges + 1)]
     chance.shuffle(pairs)
     members = range(-(-size.users // size.teams))
+    begin = now - timedelta(days=2)
+    apart = timedelta(days=2) / (size.solves + size.wrong + 1)
 
-    def row(key: int, team: int, challenge_id: int, kind: str) -> dict[str, object]:
-        return {
-            "id": key,
-            "challenge_id": challenge_id,
-            "team_id": team,
-            "user_id": team + size.teams * chance.choice(members),
-            "ip": "203.0.113.7",
-            "provided": flag_of(challenge_id) if kind == "correct" else "flag{no}",
-            "type": kind,
-            "date": now - timedelta(days=2) + timedelta(seconds=key),
-        }
+    def member(team: int) -> int:
+        return team + size.teams * chance.choice(members)
 
-    right = [row(key, team, number, "correct") for key, (team, number) in enumerate(pairs[: size.solves], 1)]
-    wrong = [
-        row(key, *chance.choice(pairs), "incorrect") for key in range(size.solves + 1, size.solves + size.wrong + 1)
-    ]
-    conn.execute(submissions.insert(), right + wrong)
-    conn.execute(
-        solves.insert(), [{key: solve[key] for key in ("id", "challenge_id", "team_id", "user_id")} for solve in right]
-    )
-    return [(team + size.teams * chance.choice(members), number) for team, number in pairs[size.solves :]]
+    solved = [(key, number, member(team), team) for key, (team, number) in enumerate(pairs[: size.solves], 1)]
+
+    def rows() -> Iterator[tuple[object, ...]]:
+        for key, number, user, team in solved:
+            yield key, number, user, team, "203.0.113.7", flag_of(number), "correct", instant(begin + apart * key)
+        for key in range(size.solves + 1, size.solves + size.wrong + 1):
+            team, number = chance.choice(pairs)
+            yield key, number, member(team), team, "203.0.113.7", "flag{no}", "incorrect", instant(begin + apart * key)
+
+    whose = ("id", "challenge_id", "user_id", "team_id")
+    fill(conn, submissions, (*whose, "ip", "provided", "type", "date"), rows())
+    fill(conn, solves, whose, solved)
+    return [(member(team), number) for team, number in pairs[size.solves :]]

@@ -65,6 +65,7 @@ from ctfd_twisted.mail.sealing import Sealer
 from ctfd_twisted.ops.health import FrontDoor
 from ctfd_twisted.ops.node import Node, Parts
 from ctfd_twisted.scoring.api import scoring_handlers
+from ctfd_twisted.scoring.boards import PublicBoard
 from ctfd_twisted.settings import Settings
 from ctfd_twisted.settings.options import Options
 from ctfd_twisted.web.api_docs import ApiDocs
@@ -137,7 +138,8 @@ def make_platform(
     )
     sealer, postman = Sealer(keys.mail_key()), Postman(clock)
     post = Post(sealer, settings.mail)
-    accounts = account_handlers(db, pages, hasher, keys, post, OAuthClient(clock, oauth_reach), settings)
+    board = PublicBoard(db, settings.application_root)
+    accounts = account_handlers(db, pages, hasher, keys, post, OAuthClient(clock, oauth_reach), settings, board)
     files = FileRoom(db, Disk(settings.uploads), in_thread(file_in), now)
     exporter = Exporter(db, in_thread(file_in), Disk(settings.uploads).open, settings.data_dir)
     reader = ChallengeReader(db, bus)
@@ -150,7 +152,7 @@ def make_platform(
     apis = [
         *accounts,
         *challenges,
-        *scoring_handlers(db, now),
+        *scoring_handlers(db, now, board),
         *hill_handlers(db, reader, agents),
         *files.handlers(reader, keys.read_signed, clock),
         *content_handlers(db),
@@ -162,7 +164,7 @@ def make_platform(
         MailApi(db, postman, settings.mail),
         *webhook_handlers(clock, db, webhooks),
     ]
-    custom_pages, page_routes = page_handlers(db, pages, assets, public_pages, apis)
+    custom_pages, page_routes = page_handlers(db, pages, assets, public_pages, apis, board)
     shares = SharePages(db, pages, reader, keys.plain_mac)
     told = [*apis, *page_routes, shares]
     docs = ApiDocs(pages, told, malformed_status=settings.malformed_payload_status, root=settings.application_root)

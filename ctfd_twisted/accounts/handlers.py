@@ -8,6 +8,7 @@ from ctfd_twisted.accounts.brackets_api import BracketsApi
 from ctfd_twisted.accounts.confirm_page import ConfirmPage
 from ctfd_twisted.accounts.fields_api import FieldsApi
 from ctfd_twisted.accounts.hasher import Hasher
+from ctfd_twisted.accounts.integrations_page import IntegrationsPage
 from ctfd_twisted.accounts.keys import Keys
 from ctfd_twisted.accounts.me_api import MeApi
 from ctfd_twisted.accounts.oauth_client import OAuthClient
@@ -26,6 +27,7 @@ from ctfd_twisted.accounts.users_api import UsersApi
 from ctfd_twisted.db.database import Database
 from ctfd_twisted.http.site import HasRoutes
 from ctfd_twisted.mail.post import Post
+from ctfd_twisted.scoring.live_board import BoardKeeper
 from ctfd_twisted.settings import Settings
 
 
@@ -37,14 +39,16 @@ def account_handlers(
     post: Post,
     client: OAuthClient,
     settings: Settings,
+    board: BoardKeeper,
 ) -> list[HasRoutes]:
     """Every class of routes about users, teams, tokens, groups and fields, and the forms that lead to them."""
     passwords = Passwords(hasher, keys)
-    boards = Boards(db, db.bus)
+    boards = Boards(board)
     return [
         SetupPage(db, pages, hasher, keys),
         SignInPages(db, pages, hasher, keys, settings.preset_admin),
         OAuthPages(db, keys, client, settings.oauth),
+        IntegrationsPage(db, pages, keys),
         RegisterPage(db, pages, hasher, keys, post),
         ResetPages(db, pages, hasher, keys, post),
         ConfirmPage(db, pages, keys, post),

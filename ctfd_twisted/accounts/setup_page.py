@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from ctfd_twisted.accounts.hasher import Hasher
+from ctfd_twisted.accounts.integrations_page import make_integration_state
 from ctfd_twisted.accounts.keys import Keys
 from ctfd_twisted.accounts.rendering import Renderer, entrance_of, required_text, text_of
 from ctfd_twisted.accounts.setup import SetupForm, set_up_competition, setup_problems
@@ -46,7 +47,7 @@ class SetupPage:
         """The form."""
         if call.competition.is_set_up:
             return redirect(call.url("/"))
-        return self._pages.render(call, "setup.html")
+        return self._page(call)
 
     @routes.post("/setup", ANYONE, before_setup=True)
     async def set_up(self, call: Call) -> Answer:
@@ -68,7 +69,11 @@ class SetupPage:
         return redirect(call.url("/"))
 
     def _again(self, call: Call, form: SetupForm, errors: Any) -> Answer:
-        return self._pages.render(call, "setup.html", errors=list(errors), **msgspec.structs.asdict(form))
+        return self._page(call, errors=list(errors), **msgspec.structs.asdict(form))
+
+    def _page(self, call: Call, **context: Any) -> Answer:
+        state = make_integration_state(self._keys, call.now, call.nonce)
+        return self._pages.render(call, "setup.html", state=state, **context)
 
 
 def _form(call: Call) -> SetupForm:

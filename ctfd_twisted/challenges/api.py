@@ -89,7 +89,9 @@ class ChallengesApi:
         self._reader = reader
         self._sign = sign
         self._render_view = render_view
-        self._solvers = KeyedSnapshots(db, db.bus, read_solvers, SOLVERS_TOPICS, limit=2_000, weigh=len, room=ROOM)
+        self._solvers = KeyedSnapshots(
+            db, db.bus, read_solvers, SOLVERS_TOPICS, topics_of=Solvers.topics, limit=2_000, weigh=len, room=ROOM
+        )
         self._listings: dict[tuple[bool, bool], tuple[Catalogue, Listing]] = {}
         self._details: Memo[Answer] = Memo(lambda answer: len(answer.body))
         self._looked: Throttle[tuple[int, int]] = Throttle(_LOOK_AGAIN)
@@ -117,7 +119,7 @@ class ChallengesApi:
     def _listing(self, catalogue: Catalogue, *, counts: bool, everything: bool) -> Listing:
         made_of, listing = self._listings.get((counts, everything), (None, None))
         if made_of is not catalogue or listing is None:
-            listing = Listing(catalogue, counts=counts, everything=everything)
+            listing = Listing(catalogue, counts=counts, everything=everything, before=listing)
             self._listings[counts, everything] = (catalogue, listing)
         return listing
 

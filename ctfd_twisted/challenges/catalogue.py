@@ -32,6 +32,7 @@ from ctfd_twisted.challenges.tables import (
 from ctfd_twisted.competition.rules import Competition
 from ctfd_twisted.competition.store import read_competition
 from ctfd_twisted.scoring.accounts import account_kind
+from ctfd_twisted.scoring.news import challenges_in
 from ctfd_twisted.scoring.values import counted_solves, frozen_values
 
 #: After which commits the catalogue may be stale; audiences and ratings touch "challenges" like everything about them.
@@ -151,6 +152,34 @@ def read_catalogue(conn: Connection) -> Catalogue:
     }
     scheduled = sorted(row.scheduled_at for row in rows if row.scheduled_at is not None)
     return Catalogue(entries, _audiences(conn, competition), tuple(scheduled))
+
+
+def grow_catalogue(conn: Connection, catalogue: Catalogue, news: frozenset[str]) -> Catalogue | None:
+    """*catalogue* with the present numbers of the challenges in *news*, which were solved; None where it can't be told.
+
+    All else of it stays the same objects.
+    """
+    ids = challenges_in(news)
+    rows = conn.execute(select(challenges.c.id, challenges.c.value).where(challenges.c.id.in_(ids))).all()
+    if not ids <= catalogue.entries.keys() or len(rows) != len(ids):
+        return None
+    competition = read_competition(conn)
+    kind, freeze = account_kind(teams_mode=competition.teams), competition.frozen_at
+    solved = counted_solves(conn, kind, tuple(ids))
+    known = solved if freeze is None else counted_solves(conn, kind, tuple(ids), before=freeze)
+    entries = dict(catalogue.entries)
+    for row in rows:
+        entry, count = entries[row.id], known.get(row.id, 0)
+        live = Numbers(row.value, solved.get(row.id, 0), entry.live.ratings)
+        if count == live.solves:
+            public = Numbers(row.value, count, entry.public.ratings)
+        elif count == entry.public.solves:
+            public = entry.public
+        else:
+            return None
+        columns = {**entry.columns, "value": row.value}
+        entries[row.id] = msgspec.structs.replace(entry, columns=columns, live=live, public=public)
+    return Catalogue(entries, catalogue.audiences, catalogue.scheduled)
 
 
 def _settings(conn: Connection, rows: Iterable[Row[Any]]) -> dict[int, Mapping[str, Any]]:

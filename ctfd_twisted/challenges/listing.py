@@ -102,15 +102,31 @@ class _Line(NamedTuple):
 class Listing:
     """The catalogue's challenges in order, encoded for callers who see the counts of solves or do not."""
 
-    def __init__(self, catalogue: Catalogue, *, counts: bool, everything: bool = False) -> None:
-        """With *everything*, as administrators see it: all challenges, at present values."""
+    def __init__(
+        self, catalogue: Catalogue, *, counts: bool, everything: bool = False, before: Listing | None = None
+    ) -> None:
+        """With *everything*, as administrators see it: all challenges, at present values.
+
+        What has stayed the same since the listing *before*, of the same kind, is taken over from it.
+        """
         self._catalogue = catalogue
         self._everything = everything
-        lines = [self._line(entry, counts=counts) for entry in catalogue.entries.values() if entry.installed]
+        kept = {} if before is None else before.lines_for(catalogue)
+        lines = [
+            kept.get(id(entry)) or self._line(entry, counts=counts)
+            for entry in catalogue.entries.values()
+            if entry.installed
+        ]
         self._lines = sorted(lines, key=lambda line: line.order)
         #: The pieces of finished answers by all that makes them differ. They are joined anew for each answer: a few
         #: hundred pieces that everybody shares stay in the processor's cache, a finished list per player does not.
         self._finished: Memo[tuple[bytes, ...]] = Memo(lambda pieces: 8 * len(pieces))
+
+    def lines_for(self, catalogue: Catalogue) -> dict[int, _Line]:
+        """The lines by the identities of their entries; none where challenges came or went, on which lines depend."""
+        if catalogue.entries.keys() != self._catalogue.entries.keys():
+            return {}
+        return {id(line.entry): line for line in self._lines}
 
     def _line(self, entry: Entry, *, counts: bool) -> _Line:
         numbers = entry.live if self._everything else entry.public

@@ -12,6 +12,7 @@ from ctfd_twisted.challenges import attempt_sql as sql
 from ctfd_twisted.challenges.asking import Account
 from ctfd_twisted.db.notices import touch
 from ctfd_twisted.interfaces import IChallengeType
+from ctfd_twisted.scoring.news import tell_points, tell_solved
 from ctfd_twisted.scoring.values import recompute_value
 from ctfd_twisted.webhooks.events import Named, SolveCreated, Solved, moment
 from ctfd_twisted.webhooks.store import emit_solve
@@ -61,7 +62,9 @@ def store_solve(
     if not conn.execute(sql.SOLVE, facts).rowcount:
         conn.execute(sql.FORGET, {"id": solve_id})
         return False
-    touch(conn, "challenges", "standings", account.topic)
+    tell_solved(conn, challenge.id)
+    tell_points(conn, account.user_id, account.team_id)
+    touch(conn, account.topic)
     teams_mode = account.team_id is not None
     value = _value_now(conn, kind, challenge, teams_mode=teams_mode)
     solve = SolveCreated(

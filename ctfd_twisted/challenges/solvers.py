@@ -10,10 +10,11 @@ from sqlalchemy import Connection, select
 from ctfd_twisted.competition.store import read_competition
 from ctfd_twisted.http.dates import zulu
 from ctfd_twisted.scoring.accounts import account_kind
+from ctfd_twisted.scoring.news import solved_topic
 from ctfd_twisted.scoring.rules import LONG_AGO
 from ctfd_twisted.scoring.tables import solves, submissions
 
-#: After which commits the list may be stale.
+#: After which commits any list may be stale.
 TOPICS = ("challenges", "accounts", "config")
 
 
@@ -32,6 +33,10 @@ class Solvers(NamedTuple):
     challenge_id: int
     frozen: bool
     root: str
+
+    def topics(self) -> tuple[str, ...]:
+        """After which further commits this list may be stale."""
+        return (solved_topic(self.challenge_id),)
 
 
 def read_solvers(conn: Connection, wanted: Solvers) -> bytes:

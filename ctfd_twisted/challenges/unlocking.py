@@ -23,6 +23,7 @@ from ctfd_twisted.db.writes import insert_row
 from ctfd_twisted.errors import Invalid, NotFound, Refused
 from ctfd_twisted.http.dates import iso
 from ctfd_twisted.scoring.accounts import account_kind
+from ctfd_twisted.scoring.news import tell_points
 from ctfd_twisted.scoring.store import account_score
 from ctfd_twisted.scoring.tables import awards, unlocks
 
@@ -79,7 +80,7 @@ def unlock_hint(conn: Connection, now: datetime, new: NewUnlock) -> UnlockShown:
         "category": "hints",
     }
     insert_row(conn, awards, {"user_id": account.user_id, "team_id": account.team_id, "date": now, **award})
-    touch(conn, "standings")
+    tell_points(conn, account.user_id, account.team_id)
     return _record(conn, now, account, "hints", hint.id)
 
 

@@ -24,7 +24,8 @@ CTFD_REVISIONS: Final = tuple(
 )
 CTFD_HEAD: Final = CTFD_REVISIONS[-1]
 DYNAMIC_HEAD: Final = "93284ed9c099"
-_CTFD_1: Final = frozenset(
+#: The revisions of CTFd 1.
+CTFD_1: Final = frozenset(
     """
     1ec4a28fe0ff 2539d8b5082e 7e9efd084c5a 87733981ca0e a4e30c94c360 c12d2a1b0926 c7225db614c1 cb3cfcc47e2f cbf5620f8e15
     d5a224bf5862 d6514ec92738 dab615389702 e62fd69bd417
@@ -71,7 +72,7 @@ def recognise(conn: Connection) -> Found:
 
 
 def _check_revision(dialect: str, revision: str | None) -> None:
-    if revision in _CTFD_1:
+    if revision in CTFD_1:
         raise CannotMigrate(
             f"The database is CTFd 1's (revision {revision}), which cannot be adopted; use an empty one"
         )

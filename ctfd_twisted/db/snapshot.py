@@ -23,7 +23,7 @@ K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
 
-class _Slot(Generic[T]):
+class Slot(Generic[T]):
     """One value: absent, being built (with those who wait for it), or there."""
 
     __slots__ = ("building", "value", "waiting", "weight")
@@ -34,7 +34,8 @@ class _Slot(Generic[T]):
         self.building = False
         self.waiting: list[Deferred[T]] = []
 
-    def get(self, build: Callable[[], Deferred[T]]) -> Awaitable[T]:
+    def get(self, build: Callable[[], Deferred[T]]) -> Deferred[T]:
+        """What *build* makes; whoever asks while it is under way waits for that one."""
         # Without a canceller of its own: one reader that goes away does not take the build from the others.
         waiter: Deferred[T] = Deferred()
         self.waiting.append(waiter)
@@ -80,7 +81,7 @@ class Snapshot(Generic[T]):
         self._build = build
         self._topics = frozenset(topics)
         self._until = until
-        self._slot: _Slot[T] = _Slot()
+        self._slot: Slot[T] = Slot()
         bus.subscribe(self._heard)
 
     def ready(self, now: datetime | None = None) -> T | None:
@@ -89,7 +90,7 @@ class Snapshot(Generic[T]):
         if value is not None and now is not None and self._until is not None:
             until = self._until(value)
             if until is not None and now >= until:
-                self._slot = _Slot()
+                self._slot = Slot()
                 return None
         return value
 
@@ -102,7 +103,7 @@ class Snapshot(Generic[T]):
 
     def _heard(self, topics: frozenset[str]) -> None:
         if concerns(topics, self._topics):
-            self._slot = _Slot()
+            self._slot = Slot()
 
 
 class KeyedSnapshots(Generic[K, T]):
@@ -133,7 +134,7 @@ class KeyedSnapshots(Generic[K, T]):
         self._weigh = weigh
         self._room = room
         self._weight = 0
-        self._slots: OrderedDict[K, _Slot[T]] = OrderedDict()
+        self._slots: OrderedDict[K, Slot[T]] = OrderedDict()
         self._keys_by_topic: dict[str, set[K]] = {}
         bus.subscribe(self._heard)
 
@@ -154,7 +155,7 @@ class KeyedSnapshots(Generic[K, T]):
             return _given(slot.value)
         return slot.get(lambda: self._db.read(self._build, key).addCallback(self._weighed, key, slot))
 
-    def _weighed(self, value: T, key: K, slot: _Slot[T]) -> T:
+    def _weighed(self, value: T, key: K, slot: Slot[T]) -> T:
         """*value* of *key*, when there is room for it: what was not asked for longest is forgotten."""
         if self._weigh is not None and self._slots.get(key) is slot:
             slot.weight = self._weigh(value)
@@ -163,8 +164,8 @@ class KeyedSnapshots(Generic[K, T]):
                 self._forget(next(iter(self._slots)))
         return value
 
-    def _add(self, key: K) -> _Slot[T]:
-        slot = self._slots[key] = _Slot()
+    def _add(self, key: K) -> Slot[T]:
+        slot = self._slots[key] = Slot()
         for topic in self._topics_of(key) if self._topics_of else ():
             self._keys_by_topic.setdefault(topic, set()).add(key)
         while len(self._slots) > self._limit:

@@ -79,6 +79,3 @@ class Store(Protocol):
 
     def forget(self) -> None:
         """Remove what was staged long ago by processes that ended before they could. Raises ``OSError``."""
-
-    def close(self) -> None:
-        """Be used no more."""

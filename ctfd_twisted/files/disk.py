@@ -103,9 +103,6 @@ class Disk:
                     if left.stat().st_mtime < time.time() - FORGOTTEN:
                         left.unlink()
 
-    def close(self) -> None:
-        """Nothing is held open."""
-
     def _inside(self, location: str) -> Path | None:
         """Where *location* is kept; ``None`` where its directory lies outside of the folder, by dots or by links."""
         if not is_location(location):

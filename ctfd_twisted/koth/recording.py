@@ -23,6 +23,7 @@ from ctfd_twisted.koth.protocol import KEPT_CHARACTERS, Evidence
 from ctfd_twisted.koth.rules import Account, Reign, Verdict, decide, failures_after
 from ctfd_twisted.koth.store import find_account, reign_of, reign_values, settings_of
 from ctfd_twisted.koth.tables import hills, ticks
+from ctfd_twisted.scoring.news import tell_points
 from ctfd_twisted.scoring.tables import awards
 from ctfd_twisted.webhooks.store import emit, king_changed
 
@@ -115,7 +116,9 @@ def record_tick(
             **reign_values(verdict.reign),
         },
     )
-    touch(conn, "ticks", *(("standings",) if verdict.points else ()))
+    touch(conn, "ticks")
+    if verdict.points:
+        tell_points(conn, row["user_id"], row["team_id"])
     tell_of_king(conn, now, challenge_id, before, verdict.reign, moment.due, teams_mode=directory.teams_mode)
     return Recorded(verdict.outcome, verdict.points, failures)
 

@@ -26,17 +26,24 @@ def LISTENING(call: Call) -> None:  # noqa: N802 - gates read as words
         raise Forbidden if call.wants_json or accepted.best == _EVENTS else RedirectTo(call.with_next("/login"))
 
 
+#: Browsers that get this do not ask again.
+_OFF: Final = Answer(b"", 204)
+
+
 class EventsApi:
-    """The stream of events."""
+    """The stream of events, where the deployment has not turned it off."""
 
     routes = Routes()
 
-    def __init__(self, hub: Hub) -> None:
+    def __init__(self, hub: Hub, *, enabled: bool) -> None:
         self._hub = hub
+        self._enabled = enabled
 
     @routes.get("/events", LISTENING, limit=(150, 60))
     def listen(self, call: Call) -> Answer:
         """Pings at least every 5 s, and each new notification; what was before is at ``/api/v1/notifications``."""
+        if not self._enabled:
+            return _OFF
         listener = (call.require_player().id, call.address)
         self._hub.check(listener)
         return StreamedAnswer(

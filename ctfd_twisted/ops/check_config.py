@@ -1,8 +1,9 @@
 """``ctfplatform check-config``: what a deployment decides, and where each value came from; secrets are masked."""
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
-from ctfd_twisted.settings import ROLES, MailServer, OAuthServer, Settings
+from ctfd_twisted.settings import ROLES, Bucket, MailServer, OAuthServer, Settings
 from ctfd_twisted.settings.reading import Configuration
 from ctfd_twisted.settings.table import CONFIG, OPTIONS
 from ctfd_twisted.settings.values import MEBIBYTE, masked_url
@@ -10,15 +11,12 @@ from ctfd_twisted.settings.values import MEBIBYTE, masked_url
 #: What CTFd reads from its environment and this platform does not.
 CTFD_ONLY = frozenset(
     {
-        *(f"AWS_{name}" for name in ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY")),
-        *(f"AWS_S3_{name}" for name in ("BUCKET", "ENDPOINT_URL", "REGION", "CUSTOM_DOMAIN", "CUSTOM_PREFIX")),
-        "AWS_S3_ADDRESSING_STYLE",
         *(f"DATABASE_{name}" for name in ("PROTOCOL", "HOST", "PORT", "USER", "PASSWORD", "NAME")),
         *(f"REDIS_{name}" for name in ("URL", "PROTOCOL", "HOST", "PORT", "USER", "PASSWORD", "DB")),
         *("MAIL_USEAUTH", "MAILSENDER_ADDR", "MAIL_PROVIDER", "MAILGUN_API_KEY", "MAILGUN_BASE_URL"),
         *("SESSION_COOKIE_HTTPONLY", "SESSION_COOKIE_SAMESITE", "PERMANENT_SESSION_LIFETIME"),
-        *("CROSS_ORIGIN_OPENER_POLICY", "LOG_FOLDER", "UPLOAD_PROVIDER", "THEME_FALLBACK"),
-        *("SWAGGER_UI", "UPDATE_CHECK", "RUN_ID", "SERVER_SENT_EVENTS", "HTML_SANITIZATION", "SAFE_MODE"),
+        *("CROSS_ORIGIN_OPENER_POLICY", "LOG_FOLDER", "THEME_FALLBACK"),
+        *("SWAGGER_UI", "UPDATE_CHECK", "RUN_ID", "HTML_SANITIZATION", "SAFE_MODE"),
         *("EMAIL_CONFIRMATION_REQUIRE_INTERACTION", "PRESET_CONFIGS", "EXTRA_CONFIGS_FORCE_TYPES"),
         *("SQLALCHEMY_MAX_OVERFLOW", "SQLALCHEMY_POOL_PRE_PING"),
     }
@@ -34,7 +32,7 @@ def report(configuration: Configuration, environ: Mapping[str, str]) -> Iterator
         "listen": " ".join(settings.listen),
         "database": masked_url(settings.database),
         "data-dir": str(settings.data_dir),
-        "uploads": str(settings.uploads),
+        "uploads": _uploads(settings.uploads),
         "upload-limit": str(settings.upload_limit // MEBIBYTE),
         "public-url": settings.public_url or "as requested",
         "trusted-proxies": ",".join(str(network) for network in settings.trusted_proxies) or "none",
@@ -46,6 +44,7 @@ def report(configuration: Configuration, environ: Mapping[str, str]) -> Iterator
         "secret-key-file": _key(configuration),
         "preset-admin-file": _preset_admin(settings),
         "password-rounds": str(settings.password_rounds),
+        "server-sent-events": "true" if settings.server_sent_events else "false",
     }
     rows = [(name, text, configuration.origins[name]) for name, text in shown.items()]
     rows.append(("mail server", *_mail(settings.mail)))
@@ -59,6 +58,15 @@ def report(configuration: Configuration, environ: Mapping[str, str]) -> Iterator
     unknown = sorted(name for name in environ if name.startswith("CTFPLATFORM_") and name not in _OURS)
     if unknown:
         yield f"Unknown variables: {', '.join(unknown)}"
+
+
+def _uploads(place: Path | Bucket) -> str:
+    if isinstance(place, Path):
+        return str(place)
+    said = [f"at {place.endpoint_url}" if place.endpoint_url else "", f"region {place.region}" if place.region else ""]
+    said.append(f"downloads from {place.custom_domain}" if place.custom_domain else "")
+    said.append(f"{place.addressing_style} addresses" if place.addressing_style != "auto" else "")
+    return ", ".join([f"s3://{place.name}/{place.prefix}", *(one for one in said if one)])
 
 
 def _key(configuration: Configuration) -> str:

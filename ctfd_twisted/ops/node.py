@@ -39,6 +39,8 @@ class Parts(msgspec.Struct, frozen=True):
     db: Database
     door: FrontDoor
     site: QuietSite
+    #: Raises ``OSError``, which says why, where uploads can't be kept; waits for the disk or a network.
+    check_uploads: Callable[[], None]
     #: Opens the platform behind the door; called when the database is at the present schema.
     open: Callable[[], None]
     #: Started when the platform is open, stopped before the database is closed.
@@ -102,6 +104,8 @@ class Node(MultiService):
             self.log.failure("the database can't be opened", failure)
             self._give_up(f"the database can't be opened: {failure.getErrorMessage().splitlines()[0]}")
             return
+        if "web" in self._roles and not await self._can_keep_uploads():
+            return
         if not self.running:
             return
         self._log_start(report)
@@ -111,6 +115,16 @@ class Node(MultiService):
         spare_the_collector()
         self.log.info("Ready")
         notify(READY)
+
+    async def _can_keep_uploads(self) -> bool:
+        try:
+            await self._parts.in_thread(self._parts.check_uploads)
+        except CancelledError:
+            return False  # the node was stopped while it waited
+        except OSError as error:
+            self._give_up(f"uploads can't be kept: {error}")
+            return False
+        return True
 
     def _log_start(self, report: MigrationReport) -> None:
         names = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}

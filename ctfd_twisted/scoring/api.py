@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Any
 
@@ -18,15 +18,16 @@ from ctfd_twisted.http.gates import ACCOUNTS_VISIBLE, ADMIN, SCORES_VISIBLE
 from ctfd_twisted.http.routes import Routes
 from ctfd_twisted.http.site import HasRoutes
 from ctfd_twisted.scoring import awards_store
+from ctfd_twisted.scoring.boards import PublicBoard
 from ctfd_twisted.scoring.ctftime_api import CtftimeApi
+from ctfd_twisted.scoring.lines import LineShown
+from ctfd_twisted.scoring.live_board import Board
+from ctfd_twisted.scoring.news import BOARD_TOPICS
 from ctfd_twisted.scoring.scoreboard import (
-    TOPICS,
-    BoardLine,
     Top,
     TopAccount,
     last_release,
     read_releases,
-    read_scoreboard,
     read_top,
     top_answer,
 )
@@ -36,9 +37,9 @@ from ctfd_twisted.scoring.submissions_api import SubmissionsApi
 _NOBODY = Answer(top_answer((), 1))
 
 
-def scoring_handlers(db: Database, now: Callable[[], datetime]) -> list[HasRoutes]:
+def scoring_handlers(db: Database, now: Callable[[], datetime], board: PublicBoard) -> list[HasRoutes]:
     """Every class of routes about the board, awards, submissions and statistics."""
-    return [ScoreboardApi(db), CtftimeApi(db, now), AwardsApi(db), SubmissionsApi(db), StatisticsApi(db)]
+    return [ScoreboardApi(db, board), CtftimeApi(db, now), AwardsApi(db), SubmissionsApi(db), StatisticsApi(db)]
 
 
 class TopQuery(msgspec.Struct, frozen=True):
@@ -52,17 +53,17 @@ class ScoreboardApi:
 
     routes = Routes()
 
-    def __init__(self, db: Database) -> None:
-        self._boards = KeyedSnapshots(db, db.bus, read_scoreboard, TOPICS, limit=1)
-        self._tops = KeyedSnapshots(db, db.bus, read_top, TOPICS, limit=100)
+    def __init__(self, db: Database, board: PublicBoard) -> None:
+        self._board = board
+        self._tops = KeyedSnapshots(db, db.bus, read_top, BOARD_TOPICS, limit=100)
         self._releases = Snapshot(db, db.bus, read_releases, ("challenges",))
 
-    @routes.get("/api/v1/scoreboard", ACCOUNTS_VISIBLE, SCORES_VISIBLE, data=list[BoardLine])
+    @routes.get("/api/v1/scoreboard", ACCOUNTS_VISIBLE, SCORES_VISIBLE, data=list[LineShown])
     def show_board(self, call: Call) -> Any:
         """Everybody, first place first."""
-        root = call.url("")
-        body = self._boards.ready(root)
-        return _later(self._boards.get(root)) if body is None else Answer(body)
+        del call
+        board = self._board.ready()
+        return _later(self._board.get()) if board is None else Answer(board.answer)
 
     @routes.get(
         "/api/v1/scoreboard/top/<int:count>",
@@ -84,20 +85,21 @@ class ScoreboardApi:
                 bracket_id = row_id(bracket)
             except NotFound:
                 return _NOBODY
-        releases = self._releases.ready()
-        if releases is not None:
-            members = self._tops.ready(Top(bracket_id, call.url(""), last_release(releases, call.now)))
+        board, releases = self._board.ready(), self._releases.ready()
+        if board is not None and releases is not None:
+            members = self._tops.ready(Top(board, bracket_id, call.url(""), last_release(releases, call.now)))
             if members is not None:
                 return Answer(top_answer(members, count))
         return self._top_later(call, bracket_id, count)
 
     async def _top_later(self, call: Call, bracket_id: int | None, count: int) -> Answer:
         released = last_release(await self._releases.get(), call.now)
-        return Answer(top_answer(await self._tops.get(Top(bracket_id, call.url(""), released)), count))
+        wanted = Top(await self._board.get(), bracket_id, call.url(""), released)
+        return Answer(top_answer(await self._tops.get(wanted), count))
 
 
-async def _later(body: Any) -> Answer:
-    return Answer(await body)
+async def _later(board: Awaitable[Board]) -> Answer:
+    return Answer((await board).answer)
 
 
 class AwardsApi:

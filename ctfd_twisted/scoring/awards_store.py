@@ -16,6 +16,7 @@ from ctfd_twisted.db.notices import touch
 from ctfd_twisted.db.writes import insert_row
 from ctfd_twisted.errors import Invalid, Malformed, NotFound
 from ctfd_twisted.http.dates import iso
+from ctfd_twisted.scoring.news import tell_points
 from ctfd_twisted.scoring.tables import awards
 
 Name = Annotated[str, Meta(max_length=80)]
@@ -103,7 +104,8 @@ def create_award(conn: Connection, now: datetime, fields: AwardFields) -> AwardS
             award_id = insert_row(conn, awards, row)
     except IntegrityError:
         raise Malformed("There is no such user or team") from None
-    _tell(conn, fields.user_id, team_id)
+    tell_points(conn, fields.user_id, team_id)
+    _tell_owner(conn, fields.user_id, team_id)
     return read_award(conn, award_id)
 
 
@@ -111,7 +113,8 @@ def delete_award(conn: Connection, award_id: int) -> None:
     """Take an award back. Raises ``NotFound``."""
     award = _row(conn, award_id)
     conn.execute(delete(awards).where(awards.c.id == award_id))
-    _tell(conn, award.user_id, award.team_id)
+    touch(conn, "standings")
+    _tell_owner(conn, award.user_id, award.team_id)
 
 
 def award_readout(row: Row[Any]) -> AwardShown:
@@ -151,6 +154,6 @@ def _team_of(conn: Connection, user_id: int | None) -> int:
     return int(user.team_id)
 
 
-def _tell(conn: Connection, user_id: int | None, team_id: int | None) -> None:
+def _tell_owner(conn: Connection, user_id: int | None, team_id: int | None) -> None:
     named = (("user", user_id), ("team", team_id))
-    touch(conn, "standings", *(f"{word}:{number}" for word, number in named if number is not None))
+    touch(conn, *(f"{word}:{number}" for word, number in named if number is not None))

@@ -16,7 +16,7 @@ from ctfd_twisted.http.described import Described
 from ctfd_twisted.http.gates import ACCOUNTS_VISIBLE, SCORES_VISIBLE
 from ctfd_twisted.http.routes import Routes
 from ctfd_twisted.scoring.ctftime import CtftimeFeed, Prepared, read_feed
-from ctfd_twisted.scoring.scoreboard import TOPICS
+from ctfd_twisted.scoring.news import BOARD_TOPICS
 
 _FEED = Described(200, JSON, CtftimeFeed, "The whole board, without an envelope.")
 
@@ -31,7 +31,7 @@ class CtftimeApi:
             def build(conn: Connection) -> Prepared:
                 return read_feed(conn, now(), unsolved=unsolved)
 
-            return Snapshot(db, db.bus, build, TOPICS, until=lambda feed: feed.until)
+            return Snapshot(db, db.bus, build, BOARD_TOPICS, until=lambda feed: feed.until)
 
         self._solved, self._all = kept(unsolved=False), kept(unsolved=True)
 

@@ -1,4 +1,4 @@
-"""The public board as the REST API answers it: bytes, made once for everybody."""
+"""The first accounts of the public board with what they scored, as JSON that was made once for everybody."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Final, Literal, NamedTuple, NotRequired, TypedDict
+from typing import Final, NamedTuple, TypedDict
 
 import msgspec
 from sqlalchemy import Connection, and_, select
@@ -18,27 +18,34 @@ from ctfd_twisted.competition.rules import Competition
 from ctfd_twisted.competition.store import read_competition
 from ctfd_twisted.http.dates import zulu
 from ctfd_twisted.scoring.accounts import USERS, account_kind
+from ctfd_twisted.scoring.live_board import Board
 from ctfd_twisted.scoring.rules import LONG_AGO
-from ctfd_twisted.scoring.store import Standing, displayed_value, points_of, standings
+from ctfd_twisted.scoring.store import Standing, displayed_value
 from ctfd_twisted.scoring.tables import awards, solves, submissions
 from ctfd_twisted.scoring.values import frozen_values
 
-#: After which commits the board may be stale.
-TOPICS: Final = ("standings", "challenges", "accounts", "config")
 MOST: Final = 50
 #: Somebody who has solved nothing and is in no audience.
 _ANYBODY: Final = Viewer()
 
 
 class Top(NamedTuple):
-    """Of which bracket the first are asked for, ``None`` for all; *root* begins the addresses.
+    """Of which bracket of *board* the first are asked for, ``None`` for all; *root* begins the addresses.
 
     *released* is when the newest release of a challenge was: those that are scheduled for later are told by no id.
     """
 
+    board: Board
     bracket_id: int | None
     root: str
     released: datetime = LONG_AGO
+
+    @property
+    def standings(self) -> list[Standing]:
+        """The first accounts, whose places in a bracket are counted anew."""
+        bracket_id, rows = self.bracket_id, self.board.standings
+        found = [row for row in rows if row.bracket_id == bracket_id] if bracket_id is not None else rows
+        return [msgspec.structs.replace(row, place=place) for place, row in enumerate(found[:MOST], 1)]
 
 
 def read_releases(conn: Connection) -> tuple[datetime, ...]:
@@ -51,32 +58,6 @@ def last_release(releases: Sequence[datetime], now: datetime) -> datetime:
     """The newest of *releases* at *now*."""
     place = bisect_right(releases, now)
     return releases[place - 1] if place else LONG_AGO
-
-
-class MemberOnBoard(TypedDict):
-    """A listed member of a team on the board, with their own points."""
-
-    id: int
-    oauth_id: int | None
-    name: str | None
-    score: int
-    bracket_id: int | None
-    bracket_name: str | None
-
-
-class BoardLine(TypedDict):
-    """One account on the board; ``members`` are there where teams play. ``account_url`` begins at the site's root."""
-
-    pos: int
-    account_id: int
-    account_url: str
-    account_type: Literal["user", "team"]
-    oauth_id: int | None
-    name: str
-    score: int
-    bracket_id: int | None
-    bracket_name: str | None
-    members: NotRequired[list[MemberOnBoard]]
 
 
 class Scored(TypedDict):
@@ -105,52 +86,6 @@ class TopAccount(TypedDict):
     solves: list[Scored]
 
 
-def read_scoreboard(conn: Connection, root: str) -> bytes:
-    """The whole board, a list of :class:`BoardLine` in its envelope."""
-    competition = read_competition(conn)
-    kind = account_kind(teams_mode=competition.teams)
-    members = _members(conn, competition) if competition.teams else None
-    data: list[BoardLine] = []
-    for row in standings(conn, competition):
-        line: BoardLine = {
-            "pos": row.place,
-            "account_id": row.account_id,
-            "account_url": f"{root}/{kind.word}s/{row.account_id}",
-            "account_type": kind.word,
-            "oauth_id": row.oauth_id,
-            "name": row.name,
-            "score": row.score,
-            "bracket_id": row.bracket_id,
-            "bracket_name": row.bracket_name,
-        }
-        if members is not None:
-            line["members"] = members[row.account_id]
-        data.append(line)
-    return _answer(data)
-
-
-def _members(conn: Connection, competition: Competition) -> defaultdict[int, list[MemberOnBoard]]:
-    """Every listed member of each team with their own points."""
-    points = {entry.account_id: entry.score for entry in points_of(conn, competition, USERS, frozen=True)}
-    members: defaultdict[int, list[MemberOnBoard]] = defaultdict(list)
-    user = users.c
-    for row in conn.execute(
-        select(user.id, user.oauth_id, user.name, user.team_id, user.bracket_id, brackets.c.name.label("bracket_name"))
-        .outerjoin(brackets, brackets.c.id == user.bracket_id)
-        .where(USERS.listed, user.team_id.is_not(None))
-        .order_by(user.id)
-    ):
-        members[row.team_id].append({
-            "id": row.id,
-            "oauth_id": row.oauth_id,
-            "name": row.name,
-            "score": points.get(row.id, 0),
-            "bracket_id": row.bracket_id,
-            "bracket_name": row.bracket_name,
-        })  # fmt: skip
-    return members
-
-
 def read_top(conn: Connection, wanted: Top) -> tuple[bytes, ...]:
     """The first accounts by their places, each with everything that scored, as members of the answer's object."""
     known = select(brackets.c.id).where(brackets.c.id == wanted.bracket_id)
@@ -158,7 +93,7 @@ def read_top(conn: Connection, wanted: Top) -> tuple[bytes, ...]:
         return ()
     competition = read_competition(conn)
     kind = account_kind(teams_mode=competition.teams)
-    board = standings(conn, competition, bracket_id=wanted.bracket_id)[:MOST]
+    board = wanted.standings
     scored = _scored(conn, competition, board, _known(conn, wanted.released))
     members = []
     for row in board:
@@ -181,7 +116,7 @@ def top_answer(members: tuple[bytes, ...], places: int) -> bytes:
 
 
 def _scored(
-    conn: Connection, competition: Competition, board: tuple[Standing, ...], known: frozenset[int]
+    conn: Connection, competition: Competition, board: Sequence[Standing], known: frozenset[int]
 ) -> defaultdict[int, list[Scored]]:
     """Solves and awards of each account up to the freeze, oldest first; those of no value too.
 
@@ -229,7 +164,3 @@ def _known(conn: Connection, now: datetime) -> frozenset[int]:
     gates = [gate_of(row) for row in conn.execute(select(challenges))]
     existing = {gate.id for gate in gates}
     return frozenset(gate.id for gate in gates if reach(gate, now, _ANYBODY, existing).accessible)
-
-
-def _answer(data: object) -> bytes:
-    return msgspec.json.encode({"success": True, "data": data})

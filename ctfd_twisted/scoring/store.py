@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -58,18 +59,29 @@ def standings(
     """
     kind = USERS if people else account_kind(teams_mode=competition.teams)
     points = points_of(conn, competition, kind, frozen=not everyone)
-    known = _accounts(conn, kind, everyone=everyone, bracket_id=bracket_id)
-    board = ranked(entry for entry in points if entry.account_id in known)
+    known = accounts_with_points(conn, kind, everyone=everyone, bracket_id=bracket_id)
+    return placed(ranked(points), known)
+
+
+def placed(board: Iterable[Points], known: Mapping[int, Any]) -> tuple[Standing, ...]:
+    """The rows of *board*, in whose order the *known* accounts stand; others are left out."""
+    listed = ((entry, known[entry.account_id]) for entry in board if entry.account_id in known)
     return tuple(
         Standing(place, entry.account_id, account.name or "", entry.score, account.oauth_id, account.bracket_id,
                  account.bracket_name, bool(account.hidden), bool(account.banned))
-        for place, entry in enumerate(board, 1)
-        for account in (known[entry.account_id],)
+        for place, (entry, account) in enumerate(listed, 1)
     )  # fmt: skip
 
 
-def _accounts(conn: Connection, kind: AccountKind, *, everyone: bool, bracket_id: int | None) -> dict[int, Any]:
-    """The accounts that can stand on the board, by id."""
+def accounts_with_points(
+    conn: Connection,
+    kind: AccountKind,
+    *,
+    everyone: bool = False,
+    bracket_id: int | None = None,
+    account_ids: Iterable[int] | None = None,
+) -> dict[int, Any]:
+    """The accounts that can stand on the board, by id: those with a solve or an award."""
     account = kind.table.c
     wanted = (
         select(
@@ -88,6 +100,8 @@ def _accounts(conn: Connection, kind: AccountKind, *, everyone: bool, bracket_id
         wanted = wanted.where(kind.listed)
     if bracket_id is not None:
         wanted = wanted.where(account.bracket_id == bracket_id)
+    if account_ids is not None:
+        wanted = wanted.where(account.id.in_(tuple(account_ids)))
     return {row.id: row for row in conn.execute(wanted)}
 
 
@@ -105,6 +119,17 @@ def points_of(
     """
     freeze = competition.frozen_at if frozen else None
     values = frozen_values(conn, competition) if freeze is not None else {}
+    return points_until(conn, kind, freeze, values, account_ids)
+
+
+def points_until(
+    conn: Connection,
+    kind: AccountKind,
+    freeze: datetime | None,
+    values: Mapping[int, int],
+    account_ids: Iterable[int] | None = None,
+) -> list[Points]:
+    """The same for what was there before *freeze* (``None``: for all there is), with *values* where they differ."""
     worth = displayed_value(values)
     from_solves = (
         _sums(kind.of(solves), worth, solves.c.id, submissions.c.date)

@@ -2,6 +2,7 @@
 
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
+from typing import Literal
 
 from msgspec import Struct
 
@@ -58,6 +59,21 @@ class OAuthServer(Struct, frozen=True):
         return f"OAuthServer(client_id={self.client_id!r}, token_endpoint={self.token_endpoint!r})"
 
 
+class Bucket(Struct, frozen=True):
+    """The part of a bucket in which uploads are kept: keys begin with *prefix*, which is empty or ends with ``/``.
+
+    Without an *endpoint_url* it is Amazon's. Downloads come from *custom_domain* where there is one. The keys to it
+    are no setting: ``boto3`` looks for them.
+    """
+
+    name: str
+    prefix: str = ""
+    endpoint_url: str | None = None
+    region: str | None = None
+    custom_domain: str | None = None
+    addressing_style: Literal["auto", "path", "virtual"] = "auto"
+
+
 class Settings(Struct, frozen=True, kw_only=True):
     """Everything a deployment decides. Each value has been checked; every path is absolute.
 
@@ -73,7 +89,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     listen: tuple[str, ...]
     database: str
     data_dir: Path
-    uploads: Path
+    uploads: Path | Bucket
     upload_limit: int
     public_url: str | None
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...]
@@ -85,6 +101,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     secret_key: bytes
     preset_admin: PresetAdmin | None
     password_rounds: int
+    server_sent_events: bool
     mail: MailServer | None
     oauth: OAuthServer = OAuthServer()
 

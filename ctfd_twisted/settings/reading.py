@@ -18,6 +18,7 @@ from ctfd_twisted.settings import (
     values,
 )
 from ctfd_twisted.settings.addresses import http_url
+from ctfd_twisted.settings.buckets import find_uploads
 from ctfd_twisted.settings.secret_key import ensure_secret_key, read_secret_key
 from ctfd_twisted.settings.sources import Found, Given, Sources, parsed, read_toml, wrong
 from ctfd_twisted.settings.table import MAIL, OAUTH, OPTIONS, PRESET_ADMIN
@@ -47,7 +48,7 @@ def read_configuration(command_line: Given, environ: Mapping[str, str], *, creat
         listen=sources.some("listen", ("tcp:8000:interface=127.0.0.1",), values.endpoint, least=1),
         database=sources.one("database", _sqlite_in(data_dir), values.database_url),
         data_dir=data_dir,
-        uploads=sources.one("uploads", data_dir / "uploads", values.folder),
+        uploads=find_uploads(sources, data_dir / "uploads"),
         upload_limit=sources.one("upload-limit", 1024 * values.MEBIBYTE, values.mebibytes),
         public_url=sources.one("public-url", None, values.origin),
         trusted_proxies=_trusted_proxies(sources),
@@ -58,6 +59,7 @@ def read_configuration(command_line: Given, environ: Mapping[str, str], *, creat
         trusted_hosts=sources.some("trusted-hosts", (), values.host_name),
         preset_admin=_preset_admin(sources),
         password_rounds=sources.one("password-rounds", 10, values.password_rounds),
+        server_sent_events=sources.one("server-sent-events", True, values.boolean),  # noqa: FBT003 - its default
         mail=_mail_server(sources),
         oauth=_oauth_server(sources),
         secret_key=b"",  # read, or made, when everything else has been found right

@@ -1,7 +1,7 @@
 """Where settings come from: the command line, else the environment, else the TOML file, else the defaults."""
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import TypeVar
 
 from msgspec import Struct
@@ -51,10 +51,10 @@ class Sources:
         """An environment variable; an empty one counts as not set, as in CTFd."""
         return self._environ.get(name) or None
 
-    def find(self, name: str) -> Found | None:
-        """The value of option *name* from the strongest source that has one."""
+    def find(self, name: str, *, but: Container[str] = ()) -> Found | None:
+        """The value of option *name* from the strongest source that has one; variables in *but* are not asked."""
         option = _BY_NAME[name]
-        found = self._outside_file(option)
+        found = self._outside_file(option, but)
         if found is None and option.key in self._file:
             found = Found(self._file[option.key], self.file_name)
         self._origins[name] = found.origin if found else "default"
@@ -64,9 +64,9 @@ class Sources:
         """Where the value of *name* came from when it was asked for."""
         return self._origins[name]
 
-    def one(self, name: str, default: D, parse: Callable[[str], T]) -> T | D:
-        """The value of an option that has one; *default* is taken as it is."""
-        found = self.find(name)
+    def one(self, name: str, default: D, parse: Callable[[str], T], *, but: Container[str] = ()) -> T | D:
+        """The value of an option that has one; *default* is taken as it is, variables in *but* are not asked."""
+        found = self.find(name, but=but)
         if found is None:
             return default
         if isinstance(found.raw, list):
@@ -83,11 +83,11 @@ class Sources:
             raise wrong(name, found, f"a list of at least {least}")
         return tuple(dict.fromkeys(parsed(name, found, parse, text) for text in items))
 
-    def _outside_file(self, option: Option) -> Found | None:
+    def _outside_file(self, option: Option, but: Container[str] = ()) -> Found | None:
         if option.name in self._command_line:
             return Found(self._command_line[option.name], "command line")
         for name in option.environment:
-            text = self.variable(name)
+            text = None if name in but else self.variable(name)
             if text is not None:
                 return Found(text, name)
         return None

@@ -41,7 +41,6 @@ MAIL: Final = (
     "MAIL_SSL",
     "MAILFROM_ADDR",
 )
-
 #: CTFd's names for signing in with MajorLeagueCyber, with the fields of ``OAuthServer``.
 OAUTH: Final = {
     "OAUTH_CLIENT_ID": "client_id",
@@ -50,6 +49,16 @@ OAUTH: Final = {
     "OAUTH_TOKEN_ENDPOINT": "token_endpoint",
     "OAUTH_API_ENDPOINT": "api_endpoint",
 }
+
+#: CTFd's names for a bucket of S3; the keys to it are for boto3 to find.
+S3: Final = (
+    "AWS_S3_BUCKET",
+    "AWS_S3_CUSTOM_PREFIX",
+    "AWS_S3_ENDPOINT_URL",
+    "AWS_S3_REGION",
+    "AWS_S3_CUSTOM_DOMAIN",
+    "AWS_S3_ADDRESSING_STYLE",
+)
 
 CONFIG: Final = Option("config", "FILE", "a TOML file with these options by their names", ("CTFPLATFORM_CONFIG",))
 
@@ -77,9 +86,10 @@ OPTIONS: Final = (
     ),
     Option(
         "uploads",
-        "DIR",
-        "where uploaded files are kept [default: uploads in the data directory]",
-        ("CTFPLATFORM_UPLOADS", "UPLOAD_FOLDER"),
+        "DIR|s3://BUCKET",
+        "where uploaded files are kept: a directory, or a bucket with perhaps /PREFIX "
+        "[default: uploads in the data directory]",
+        ("CTFPLATFORM_UPLOADS", "UPLOAD_PROVIDER", "UPLOAD_FOLDER"),
     ),
     Option(
         "upload-limit",
@@ -149,5 +159,11 @@ OPTIONS: Final = (
         "N",
         "bcrypt cost of new password hashes [default: 10]",
         ("CTFPLATFORM_PASSWORD_ROUNDS",),
+    ),
+    Option(
+        "server-sent-events",
+        "true|false",
+        "whether pages and programs may listen at /events [default: true]",
+        ("CTFPLATFORM_SERVER_SENT_EVENTS", "SERVER_SENT_EVENTS"),
     ),
 )

@@ -45,13 +45,6 @@ def path(text: str) -> Path:
     return Path(text).expanduser().absolute()
 
 
-def folder(text: str) -> Path:
-    """A directory, which need not be there yet; what looks like the address of a bucket is none."""
-    if "://" in text:
-        raise ValueError("a directory; object stores such as S3 are not supported yet")
-    return path(text)
-
-
 def mebibytes(text: str) -> int:
     """A size of at least one mebibyte, in bytes."""
     if not (text.isascii() and text.isdigit() and len(text) <= _SIZE_DIGITS and int(text)):

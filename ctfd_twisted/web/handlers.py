@@ -8,6 +8,7 @@ from ctfd_twisted.content.public_pages import PublicPages
 from ctfd_twisted.db.database import Database
 from ctfd_twisted.db.snapshot import Snapshot
 from ctfd_twisted.http.site import HasRoutes
+from ctfd_twisted.scoring.live_board import BoardKeeper
 from ctfd_twisted.web.account_lists import AccountLists
 from ctfd_twisted.web.admin_hills import AdminHillPages
 from ctfd_twisted.web.admin_overview import AdminOverviewPages
@@ -15,7 +16,6 @@ from ctfd_twisted.web.admin_webhooks import AdminWebhookPages
 from ctfd_twisted.web.api_answers import ApiAnswers
 from ctfd_twisted.web.assets_pages import AssetPages
 from ctfd_twisted.web.assets_store import Assets
-from ctfd_twisted.web.board import BOARD_TOPICS, read_board
 from ctfd_twisted.web.challenge_pages import ChallengePages
 from ctfd_twisted.web.pages import Pages
 from ctfd_twisted.web.profile_pages import ProfilePages
@@ -25,14 +25,18 @@ from ctfd_twisted.web.settings_pages import SettingsPages
 
 
 def page_handlers(
-    db: Database, pages: Pages, assets: Assets, public_pages: Snapshot[PublicPages], apis: Sequence[HasRoutes]
+    db: Database,
+    pages: Pages,
+    assets: Assets,
+    public_pages: Snapshot[PublicPages],
+    apis: Sequence[HasRoutes],
+    board: BoardKeeper,
 ) -> tuple[CustomPages, list[HasRoutes]]:
     """The handler of custom pages, whose ``fallback`` takes what no route has, and every class of page routes.
 
     *apis* are the handlers of the REST API, whose answers some pages draw.
     """
     custom = CustomPages(db, public_pages, pages)
-    board = Snapshot(db, db.bus, read_board, BOARD_TOPICS)
     return custom, [
         custom,
         AssetPages(assets),

@@ -5,19 +5,15 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from ctfd_twisted.db.database import Database
-from ctfd_twisted.db.snapshot import Snapshot
 from ctfd_twisted.http.answers import Answer
 from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.gates import ACCOUNTS_VISIBLE, AUTHED, SCORES_VISIBLE, TEAMS_MODE
 from ctfd_twisted.http.routes import Routes
+from ctfd_twisted.scoring.live_board import BoardKeeper
 from ctfd_twisted.scoring.rules import ordinal
-from ctfd_twisted.scoring.store import Standing, place
 from ctfd_twisted.web.init_script import in_script
 from ctfd_twisted.web.pages import Pages
 from ctfd_twisted.web.profile_reads import Looker, Profile, read_team_profile, read_user_profile
-
-#: The public board, first place first.
-Board = tuple[Standing, ...]
 
 
 class ProfilePages:
@@ -25,7 +21,7 @@ class ProfilePages:
 
     routes = Routes()
 
-    def __init__(self, db: Database, pages: Pages, board: Snapshot[Board]) -> None:
+    def __init__(self, db: Database, pages: Pages, board: BoardKeeper) -> None:
         self._db = db
         self._pages = pages
         self._board = board
@@ -65,8 +61,8 @@ class ProfilePages:
         return await self._show(call, found, own_team=True)
 
     async def _show(self, call: Call, profile: Profile, *, own_team: bool = False) -> Answer:
-        board = await self._board.get(call.now)
-        rank = place(board, profile.account_id) if profile.account_id is not None and call.sees_scores else None
+        places = (await self._board.get()).places
+        rank = places.get(profile.account_id) if profile.account_id is not None and call.sees_scores else None
         about = {
             "type": "team" if profile.is_team else "user",
             "id": profile.id,

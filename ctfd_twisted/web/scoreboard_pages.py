@@ -16,8 +16,9 @@ from ctfd_twisted.http.answers import Answer
 from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.gates import ACCOUNTS_VISIBLE, SCORES_VISIBLE
 from ctfd_twisted.http.routes import Routes
-from ctfd_twisted.scoring.scoreboard import TOPICS, Top, read_top, top_answer
-from ctfd_twisted.scoring.store import Standing
+from ctfd_twisted.scoring.live_board import BoardKeeper
+from ctfd_twisted.scoring.news import BOARD_TOPICS
+from ctfd_twisted.scoring.scoreboard import Top, read_top, top_answer
 from ctfd_twisted.web.graph import Graph, score_graph
 from ctfd_twisted.web.pages import Pages
 
@@ -31,11 +32,11 @@ class ScoreboardPages:
 
     routes = Routes()
 
-    def __init__(self, db: Database, pages: Pages, board: Snapshot[tuple[Standing, ...]]) -> None:
+    def __init__(self, db: Database, pages: Pages, board: BoardKeeper) -> None:
         self._pages = pages
         self._board = board
         self._brackets = Snapshot(db, db.bus, read_brackets, ("accounts", "config"))
-        self._graphs = KeyedSnapshots(db, db.bus, read_graph, TOPICS, limit=100)
+        self._graphs = KeyedSnapshots(db, db.bus, read_graph, BOARD_TOPICS, limit=100)
         # Graph and table by bracket, with what they were drawn of: hundreds of rows are drawn once a change, not once
         # a reader.
         self._drawn: dict[int | None, tuple[tuple[object, ...], str]] = {}
@@ -44,11 +45,11 @@ class ScoreboardPages:
     async def scoreboard(self, call: Call) -> Answer:
         """The board, or with ``bracket_id`` that of one bracket, whose places are counted anew."""
         competition = call.competition
-        board, known = await self._board.get(call.now), await self._brackets.get()
+        board, known = await self._board.get(), await self._brackets.get()
         brackets = [bracket for bracket in known if bracket.type == competition.mode]
         chosen = next((bracket for bracket in brackets if str(bracket.id) == call.argument("bracket_id")), None)
-        rows = [row for row in board if chosen is None or row.bracket_id == chosen.id]
-        graph = await self._graphs.get(None if chosen is None else chosen.id)
+        rows = [row for row in board.standings if chosen is None or row.bracket_id == chosen.id]
+        graph = await self._graphs.get(Top(board, None if chosen is None else chosen.id, ""))
         basis = (board, known, graph, competition.mode)
         drawn = self._draw(call, basis, {"rows": rows, "brackets": brackets, "bracket": chosen, "graph": graph.value})
         infos = [_FROZEN] if competition.frozen(call.now) else []
@@ -95,9 +96,9 @@ class Drawn(msgspec.Struct, frozen=True):
     value: Graph | None
 
 
-def read_graph(conn: Connection, bracket_id: int | None) -> Drawn:
+def read_graph(conn: Connection, wanted: Top) -> Drawn:
     """The graph of the first ten, of one bracket if there is one."""
-    answer: dict[str, Any] = msgspec.json.decode(top_answer(read_top(conn, Top(bracket_id, "")), _LINES))
+    answer: dict[str, Any] = msgspec.json.decode(top_answer(read_top(conn, wanted), _LINES))
 
     def scored(account: dict[str, Any]) -> list[tuple[float, int]]:
         return [(datetime.fromisoformat(one["date"]).timestamp(), one["value"] or 0) for one in account["solves"]]

@@ -136,13 +136,17 @@ def test_nothing_hides_twisteds_own_plugins(base: Path) -> None:
     assert not (base / "twisted" / "plugins" / "__init__.py").exists()
 
 
-def declared(setup: Path, keyword: str) -> set[str]:
+#: Modules that need what only an extra brings; nobody imports them before it is wanted.
+OF_EXTRAS = {"ctfd_twisted.files.s3": "s3", "ctfd_twisted.files.s3_pieces": "s3"}
+
+
+def declared(setup: Path, keyword: str, extra: str = "dev") -> set[str]:
     """The distributions that *keyword* of ``setup()`` names, with what those need, as Klein needs Werkzeug."""
     found: list[str] = []
     for call in ast.walk(ast.parse(setup.read_text())):
         if isinstance(call, ast.keyword) and call.arg == keyword:
             value = ast.literal_eval(call.value)
-            found.extend(value["dev"] if isinstance(value, dict) else value)
+            found.extend(value[extra] if isinstance(value, dict) else value)
     direct_ones = {distribution(text) for text in found}
     implied = {distribution(text) for one in direct_ones for text in requires(one) or () if "extra ==" not in text}
     return direct_ones | implied
@@ -167,7 +171,19 @@ def undeclared(files: Iterable[Path], names: set[str]) -> dict[str, str]:
 
 @pytest.mark.parametrize(("package", "base"), PACKAGES.items())
 def test_what_is_imported_is_declared(package: str, base: Path) -> None:
-    assert undeclared(modules(package).values(), declared(base / "setup.py", "install_requires")) == {}
+    files = [file for name, file in modules(package).items() if name not in OF_EXTRAS]
+    assert undeclared(files, declared(base / "setup.py", "install_requires")) == {}
+
+
+@pytest.mark.parametrize(("module", "extra"), OF_EXTRAS.items())
+def test_what_an_extra_brings_is_imported_by_those_who_need_it(module: str, extra: str) -> None:
+    setup = ROOT / "setup.py"
+    brought = declared(setup, "install_requires") | declared(setup, "extras_require", extra)
+    assert undeclared([OURS[module]], brought) == {}
+    for name, file in OURS.items():
+        first = [node for node in ast.parse(file.read_text()).body if isinstance(node, ast.ImportFrom | ast.Import)]
+        at_once = {getattr(node, "module", None) for node in first} | {one.name for node in first for one in node.names}
+        assert name in OF_EXTRAS or module not in at_once, name
 
 
 def test_what_the_tests_import_is_declared() -> None:

@@ -30,7 +30,8 @@ from ctfd_twisted.db.notices import Bus
 from ctfd_twisted.db.writes import insert_row
 from ctfd_twisted.errors import Forbidden, Malformed, NotFound
 from ctfd_twisted.scoring import awards_store
-from ctfd_twisted.scoring.scoreboard import Top, read_scoreboard, read_top, top_answer
+from ctfd_twisted.scoring.live_board import LiveBoard
+from ctfd_twisted.scoring.scoreboard import Top, read_top, top_answer
 from ctfd_twisted.scoring.tables import unlocks
 from ctfd_twisted.testing import result_of
 from ctfd_twisted.testing.builders import a_challenge, a_flag, a_solve, a_team, a_user, an_award
@@ -142,11 +143,12 @@ def test_the_board_and_the_freeze(any_conn: Connection, now: datetime) -> None:
 
     entry = read_catalogue(conn).entries[number]
     assert (entry.public.value, entry.public.solves, entry.live.value, entry.live.solves) == (500, 1, 400, 2)
-    (line,) = decoded(read_scoreboard(conn, ""))
+    board = LiveBoard(conn, "").board
+    (line,) = decoded(board.answer)
     assert (line["name"], line["score"], [member["score"] for member in line["members"]]) == ("team", 480, [480])
-    (first,) = decoded(top_answer(read_top(conn, Top(None, "")), 10)).values()
+    (first,) = decoded(top_answer(read_top(conn, Top(board, None, "")), 10)).values()
     assert [solve["value"] for solve in first["solves"]] == [-20, 500]
-    assert read_top(conn, Top(999, "")) == ()
+    assert read_top(conn, Top(board, 999, "")) == ()
     assert [solve["name"] for solve in decoded(read_solvers(conn, Solvers(number, True, "")))] == ["team"]
     assert len(decoded(read_solvers(conn, Solvers(number, False, "")))) == 2
 

@@ -69,7 +69,7 @@ def challenge(conn: Connection) -> int:
 def test_a_right_answer_is_a_solve(conn: Connection, now: datetime, challenge: int) -> None:
     user = a_user(conn)
     assert answered(conn, now, user, challenge, "  flag{right}\n") == Outcome("correct", "Correct")
-    assert taken_topics(conn) == {"challenges", "standings", f"user:{user}"}
+    assert taken_topics(conn) == {"points", f"points:user:{user}", "solved", f"solved:{challenge}", f"user:{user}"}
     (row,) = conn.execute(select(submissions)).all()
     assert (row.type, row.provided, row.ip, row.date, row.user_id, row.team_id) == (
         "correct", "flag{right}", "::1", now, user, None,
@@ -150,7 +150,8 @@ class TestTeams:
         team = a_team(conn, name="us")
         first, second = a_user(conn, team_id=team, name="first"), a_user(conn, team_id=team)
         assert answered(conn, now, first, challenge).status == "correct"
-        assert taken_topics(conn) == {"challenges", "standings", f"team:{team}"}
+        points = {"points", f"points:user:{first}", f"points:team:{team}"}
+        assert taken_topics(conn) == {*points, "solved", f"solved:{challenge}", f"team:{team}"}
         told = msgspec.json.decode(conn.execute(select(events.c.body)).scalars().all()[0])
         assert (told["team"], told["user"]) == ({"id": team, "name": "us"}, {"id": first, "name": "first"})
         assert answered(conn, now, second, challenge).status == "already_solved"

@@ -127,6 +127,18 @@ def test_chunks_are_taken_too(site: QuietSite, token: str, uploads: Path) -> Non
     assert [path.read_bytes() for path in stored(uploads)] == [b"x" * 1000]
 
 
+@pytest.mark.parametrize("body", [b"nothing", HEAD + b"x", HEAD[:20]])
+def test_a_body_that_is_no_form_is_refused_and_leaves_nothing(
+    site: QuietSite, token: str, uploads: Path, body: bytes
+) -> None:
+    connection = Connection(site)
+    connection.begin(len(body), token)
+    connection.send(body)
+    assert connection.status == 400
+    assert b"The form can't be read" in connection.got
+    assert stored(uploads) == []
+
+
 def test_nothing_is_read_ahead_of_a_slow_disk(site: QuietSite, token: str, threads: Threads) -> None:
     connection = Connection(site)
     connection.begin(LIMIT, token)

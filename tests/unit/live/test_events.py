@@ -1,6 +1,7 @@
 """GET /events: what listeners are sent, and what they can cost."""
 
 import json
+from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
@@ -109,6 +110,31 @@ class TestWhoListens:
         assert statuses[149:] == [200, 429]
         platform.clock.advance(60)
         assert Ear(platform, ann, method="HEAD").status == 200
+
+
+class TestOff:
+    """A deployment that has turned events off."""
+
+    @pytest.fixture
+    def silent(self) -> Iterator[MemoryPlatform]:
+        """A platform without events."""
+        platform = MemoryPlatform(server_sent_events=False).setup()
+        yield platform
+        platform.close()
+
+    def test_who_would_listen_is_told_not_to_ask_again(self, silent: MemoryPlatform) -> None:
+        for client in (silent.player("ann"), silent.admin()):
+            answer = client.get("/events")
+            assert (answer.status, answer.body) == (204, b"")
+            assert "content-type" not in answer.headers
+
+    def test_strangers_are_still_sent_to_the_login(self, silent: MemoryPlatform) -> None:
+        assert silent.client().get("/events").location == "/login?next=%2Fevents%3F"
+        assert silent.client().get("/events", headers={"Accept": "text/event-stream"}).status == 403
+
+    def test_notifications_are_read_as_ever(self, silent: MemoryPlatform) -> None:
+        silent.admin().post("/api/v1/notifications", {"title": "hello"})
+        assert [one["title"] for one in silent.client().get("/api/v1/notifications").data] == ["hello"]
 
 
 class TestBounds:

@@ -1,0 +1,187 @@
+"""The public board, kept in memory and brought up to date with each solve and award (record 71)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Awaitable, Iterable, Mapping
+from datetime import datetime
+from typing import Any, Protocol
+
+import msgspec
+from sqlalchemy import Connection, or_, select
+
+from ctfd_twisted.accounts.tables import brackets, users
+from ctfd_twisted.challenges.tables import challenges
+from ctfd_twisted.competition.store import read_competition
+from ctfd_twisted.scoring.accounts import USERS, AccountKind, account_kind
+from ctfd_twisted.scoring.ledger import Ledger
+from ctfd_twisted.scoring.lines import Member, board_answer, rest_of_line
+from ctfd_twisted.scoring.news import teams_in, users_in
+from ctfd_twisted.scoring.store import Standing, accounts_with_points, displayed_value, placed, points_until
+from ctfd_twisted.scoring.tables import awards, solves, submissions
+from ctfd_twisted.scoring.values import following, frozen_values
+
+
+class Board(msgspec.Struct, frozen=True, eq=False):
+    """The board at one moment; ``answer`` is that of ``GET /api/v1/scoreboard``. Equal to itself alone."""
+
+    standings: tuple[Standing, ...]
+    #: The place of each account, by id.
+    places: Mapping[int, int]
+    #: The place of each user among users, where teams play as well.
+    people: Mapping[int, int]
+    answer: bytes
+
+
+class BoardKeeper(Protocol):
+    """Gives the board after the last commit; ``boards.PublicBoard`` is the one there is."""
+
+    def ready(self) -> Board | None:
+        """The board, if it is in memory and up to date."""
+
+    def get(self) -> Awaitable[Board]:
+        """The board, brought up to date first where it has to be."""
+
+
+class LiveBoard:
+    """A board that grows. ``board`` is what readers keep of it; all else is changed in place by :func:`grow`."""
+
+    def __init__(self, conn: Connection, root: str) -> None:
+        """Add everything up; addresses in the answer begin with *root*."""
+        competition = read_competition(conn)
+        self._root = root
+        self._kind = account_kind(teams_mode=competition.teams)
+        self._freeze = competition.frozen_at
+        #: Whether something has been scored after the freeze: from then on no value that is shown moves any more.
+        self._sealed = self._freeze is not None and _scored_since(conn, self._freeze)
+        self._values = frozen_values(conn, competition) if self._sealed else {}
+        worth = _worth(conn, self._values)
+        self._ledger = self._added_up(conn, self._kind, worth)
+        self._known = accounts_with_points(conn, self._kind)
+        self._people = self._added_up(conn, USERS, worth) if competition.teams else None
+        self._persons = accounts_with_points(conn, USERS) if competition.teams else {}
+        self._members = _members(conn) if competition.teams else {}
+        self._team_of = {member.id: team_id for team_id, members in self._members.items() for member in members}
+        self._lines: dict[int, bytes] = {}
+        self.board = self._shown()
+
+    def _added_up(self, conn: Connection, kind: AccountKind, worth: Mapping[int, int]) -> Ledger:
+        points = points_until(conn, kind, self._freeze, self._values)
+        return Ledger(points, worth, self._solvers(conn, kind, worth))
+
+    def _solvers(
+        self, conn: Connection, kind: AccountKind, worth: Iterable[int], account_ids: Iterable[int] | None = None
+    ) -> dict[int, set[int]]:
+        """Who has solved each of the challenges *worth*; of *account_ids* alone where they are given."""
+        numbers = tuple(worth)
+        if not numbers:
+            return {}
+        rows = select(solves.c.challenge_id, kind.of(solves)).where(
+            solves.c.challenge_id.in_(numbers), kind.of(solves).is_not(None)
+        )
+        if account_ids is not None:
+            rows = rows.where(kind.of(solves).in_(tuple(account_ids)))
+        if self._freeze is not None:
+            rows = rows.join(submissions, submissions.c.id == solves.c.id).where(submissions.c.date < self._freeze)
+        found: defaultdict[int, set[int]] = defaultdict(set)
+        for challenge_id, account_id in conn.execute(rows):
+            found[challenge_id].add(account_id)
+        return found
+
+    def grow(self, conn: Connection, news: frozenset[str]) -> bool:
+        """Add what the accounts in *news* have by now; False where it can't be added, and all is to be made anew."""
+        persons, teams = users_in(news), teams_in(news)
+        account_ids = teams if self._people is not None else persons
+        if not self._sealed:
+            if self._freeze is not None and _scored_since(conn, self._freeze, persons, teams):
+                return False
+            worth = _worth(conn, {}, self._ledger.following)
+            ledgers = [ledger for ledger in (self._ledger, self._people) if ledger is not None]
+            if not all(ledger.revalue(worth) for ledger in ledgers):
+                return False
+        self._add(conn, self._ledger, self._kind, self._known, account_ids)
+        if self._people is not None:
+            self._add(conn, self._people, USERS, self._persons, persons)
+        self.board = self._shown()
+        return True
+
+    def _add(
+        self, conn: Connection, ledger: Ledger, kind: AccountKind, known: dict[int, Any], account_ids: frozenset[int]
+    ) -> None:
+        if not account_ids:
+            return
+        points = points_until(conn, kind, self._freeze, self._values, account_ids)
+        ledger.put(account_ids, points, self._solvers(conn, kind, ledger.following, account_ids))
+        unknown = account_ids - known.keys()
+        if unknown:
+            known.update(accounts_with_points(conn, kind, account_ids=unknown))
+
+    def _shown(self) -> Board:
+        moved = self._ledger.moved()
+        if self._people is not None:
+            moved |= {self._team_of[user_id] for user_id in self._people.moved() if user_id in self._team_of}
+        for account_id in moved:
+            self._lines.pop(account_id, None)
+        standings = placed(self._ledger.ranked(), self._known)
+        answer = board_answer((standing.place, self._line(standing)) for standing in standings)
+        places = {standing.account_id: standing.place for standing in standings}
+        return Board(standings, places, places if self._people is None else self._placed(self._people), answer)
+
+    def _placed(self, people: Ledger) -> dict[int, int]:
+        listed = (points.account_id for points in people.ranked() if points.account_id in self._persons)
+        return {user_id: place for place, user_id in enumerate(listed, 1)}
+
+    def _line(self, standing: Standing) -> bytes:
+        """The line of an account without its place; it is encoded again when its points have moved."""
+        line = self._lines.get(standing.account_id)
+        if line is None:
+            people, members = self._people, None
+            if people is not None:
+                team = self._members.get(standing.account_id, ())
+                members = [member.shown(people.score(member.id)) for member in team]
+            line = self._lines[standing.account_id] = rest_of_line(standing, members, self._kind.word, self._root)
+        return line
+
+
+def grow(conn: Connection, live: LiveBoard, news: frozenset[str]) -> LiveBoard | None:
+    """*live* with *news*, or None where it is to be made anew."""
+    return live if live.grow(conn, news) else None
+
+
+def _worth(conn: Connection, values: Mapping[int, int], known: frozenset[int] | None = None) -> dict[int, int]:
+    """What the challenges are worth whose value follows the solves; *known* are these, where they are known already."""
+    rows = select(challenges.c.id, challenges.c.type, displayed_value(values).label("value"))
+    if known is not None:
+        rows = rows.where(challenges.c.id.in_(tuple(known)))
+    found = conn.execute(rows).all() if known is None or known else ()
+    follow = following(conn, {row.id: row.type for row in found}) if known is None else known
+    return {row.id: row.value or 0 for row in found if row.id in follow}
+
+
+def _scored_since(
+    conn: Connection,
+    freeze: datetime,
+    user_ids: frozenset[int] | None = None,
+    team_ids: frozenset[int] = frozenset(),
+) -> bool:
+    """Whether anybody, or one of these users and teams, has scored at or after *freeze*."""
+    solved = select(solves.c.id).join(submissions, submissions.c.id == solves.c.id).where(submissions.c.date >= freeze)
+    given = select(awards.c.id).where(awards.c.date >= freeze)
+    if user_ids is not None:
+        solved = solved.where(or_(solves.c.user_id.in_(user_ids), solves.c.team_id.in_(team_ids)))
+        given = given.where(or_(awards.c.user_id.in_(user_ids), awards.c.team_id.in_(team_ids)))
+    return any(conn.execute(asked.limit(1)).first() is not None for asked in (solved, given))
+
+
+def _members(conn: Connection) -> dict[int, list[Member]]:
+    """Every listed member of each team."""
+    members: defaultdict[int, list[Member]] = defaultdict(list)
+    user = users.c
+    for row in conn.execute(
+        select(user.id, user.oauth_id, user.name, user.team_id, user.bracket_id, brackets.c.name.label("bracket_name"))
+        .outerjoin(brackets, brackets.c.id == user.bracket_id)
+        .where(USERS.listed, user.team_id.is_not(None))
+        .order_by(user.id)
+    ):
+        members[row.team_id].append(Member(row.id, row.oauth_id, row.name, row.bracket_id, row.bracket_name))
+    return dict(members)

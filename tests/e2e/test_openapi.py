@@ -1,0 +1,161 @@
+"""The API's document, held against a real platform by somebody who knows nothing else: Schemathesis."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pytest
+import requests
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.errors import Unsatisfiable
+from running import Person, PlatformProcess
+from schemathesis import Case, GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.core.failures import FailureGroup
+from schemathesis.core.result import Ok
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+#: Requests to each operation, of those that the document admits and of those that it does not.
+EXAMPLES: Final = 6
+CHECKS: Final = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+]
+#: Ids that something has. The first account is whoever asks, and they are to stay.
+KNOWN: Final = [2, 3, 4]
+
+
+@pytest.fixture(scope="module")
+def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlatformProcess]:
+    folder = tmp_path_factory.mktemp("openapi")
+    with PlatformProcess(folder, None, "--malformed-payload-status", "400") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def tokens(platform: PlatformProcess) -> dict[str, str]:
+    """A competition of teams with two or more of everything; tokens of its administrator and of a captain."""
+    browser = Person(platform)
+    browser.submit(
+        "/setup",
+        ctf_name="The Document",
+        ctf_description="what is told is so",
+        user_mode="teams",
+        name="organiser",
+        email="organiser@example.org",
+        password="a long password",
+    )
+    token = str(browser.call("POST", "/tokens", {})["value"])
+    admin = Person(platform, token)
+    for number in KNOWN:
+        person = {"name": f"player{number}", "email": f"{number}@example.org", "password": "pw", "verified": True}
+        user = admin.call("POST", "/users", person)["id"]
+        team = admin.call("POST", "/teams", {"name": f"team{number}", "password": "pw"})["id"]
+        admin.call("POST", f"/teams/{team}/members", {"user_id": user})
+        admin.call("PATCH", f"/teams/{team}", {"captain_id": user})
+    for number in range(1, 5):
+        _fill(admin, number)
+    player = Person(platform)
+    player.submit("/login", name="player2", password="pw")
+    for number, answer in ((2, "flag{y}"), (3, "flag{x}")):
+        player.call("POST", "/challenges/attempt", {"challenge_id": number, "submission": answer})
+    return {"player": str(player.call("POST", "/tokens", {})["value"]), "admin": token}
+
+
+def _fill(admin: Person, number: int) -> None:
+    challenge = {"name": f"c{number}", "category": "misc", "value": 100, "type": "standard", "state": "visible"}
+    part = {"challenge_id": admin.call("POST", "/challenges", challenge)["id"]}
+    admin.call("POST", "/flags", {**part, "type": "static", "content": "flag{x}"})
+    admin.call("POST", "/hints", {**part, "content": "look closer", "cost": number % 2})
+    admin.call("POST", "/tags", {**part, "value": "easy"})
+    admin.call("POST", "/topics", {**part, "type": "challenge", "value": f"topic {number}"})
+    admin.call("POST", "/solutions", {**part, "content": "like this", "state": "visible"})
+    admin.call("POST", "/awards", {"user_id": 2, "team_id": 1, "name": "well done", "value": 10})
+    admin.call("POST", "/notifications", {"title": "News", "content": "It goes on."})
+    admin.call("POST", "/pages", {"title": "A page", "route": f"page{number}", "content": "Text", "format": "markdown"})
+    admin.call("POST", "/comments", {"type": "challenge", "content": "A note", **part})
+    admin.call("POST", "/brackets", {"name": f"b{number}", "description": "", "type": "users"})
+
+
+def narrowed(document: dict[str, Any]) -> dict[str, Any]:
+    """*document* for guesses that hit: half of all ids are known ones, and none is that of who asks."""
+    narrow = copy.deepcopy(document)
+    for operations in narrow["paths"].values():
+        for operation in operations.values():
+            for parameter in operation.get("parameters", ()):
+                schema = parameter["schema"]
+                if parameter["in"] == "path" and schema["type"] == "integer":
+                    parameter["schema"] = {"anyOf": [{"enum": KNOWN}, {**schema, "minimum": 2}]}
+                elif parameter["in"] == "path":
+                    parameter["schema"] = {"anyOf": [{"enum": list(map(str, KNOWN))}, schema]}
+    sent = narrow["components"]["schemas"]["SentInteger"]
+    narrow["components"]["schemas"]["SentInteger"] = {"anyOf": [{"enum": [*KNOWN, "2"]}, sent]}
+    return narrow
+
+
+@pytest.mark.parametrize("role", ["player", "admin"])
+def test_what_is_answered_is_what_the_document_tells(
+    platform: PlatformProcess, tokens: dict[str, str], role: str
+) -> None:
+    base = f"{platform.base}/api/v1"
+    document = narrowed(requests.get(f"{base}/openapi.json", timeout=20).json())
+    explorer = Explorer(base, tokens[role])
+    for found in schemathesis.openapi.from_dict(document).get_all_operations():
+        assert isinstance(found, Ok), found
+        operation = found.ok()
+        explorer.explore(operation)
+        me = requests.get(f"{base}/users/me", headers=explorer.headers, timeout=20)
+        assert me.status_code == 200, f"{operation.label} has shut us out: {me.text}"
+    assert not explorer.wrong, "\n\n".join(f"{label}: {text}" for label, text in explorer.wrong.items())
+    assert explorer.asked > 1000
+
+
+class Explorer:
+    """Asks what it can think of, and keeps the first answer to each operation that is not as the document tells."""
+
+    def __init__(self, base: str, token: str) -> None:
+        self.headers = {"Authorization": f"Bearer {token}"}
+        self.wrong: dict[str, str] = {}
+        self.asked = 0
+        self._base = base
+        self._session = requests.Session()
+
+    def explore(self, operation: Any) -> None:
+        """Ask as the document admits, then as it does not."""
+        for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
+
+            @settings(
+                max_examples=EXAMPLES,
+                derandomize=True,
+                database=None,
+                deadline=None,
+                phases=[Phase.generate],
+                suppress_health_check=list(HealthCheck),
+            )
+            @given(case=operation.as_strategy(generation_mode=mode))
+            def ask(case: Case[Any]) -> None:
+                self._ask(case)
+
+            try:
+                ask()
+            except Unsatisfiable:
+                continue  # where nothing is sent, nothing can be sent wrong
+
+    def _ask(self, case: Case[Any]) -> None:
+        self.asked += 1
+        answer = case.call(base_url=self._base, session=self._session, headers=self.headers, timeout=20)
+        try:
+            case.validate_response(answer, checks=CHECKS)
+        except FailureGroup as failures:
+            self.wrong.setdefault(case.operation.label, str(failures))

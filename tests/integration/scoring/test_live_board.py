@@ -1,0 +1,45 @@
+"""A board that grows with solves and awards is the board that is made from nothing, on both kinds of database."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pytest
+from sqlalchemy import Connection
+
+from ctfd_twisted.challenges.attempts import attempt
+from ctfd_twisted.challenges.recording import NewAttempt
+from ctfd_twisted.competition.store import write_config
+from ctfd_twisted.db.database import Database, start_inline
+from ctfd_twisted.db.engine import Engines
+from ctfd_twisted.db.notices import Bus
+from ctfd_twisted.scoring.awards_store import AwardFields, create_award
+from ctfd_twisted.scoring.boards import PublicBoard
+from ctfd_twisted.scoring.live_board import LiveBoard
+from ctfd_twisted.testing import result_of
+from ctfd_twisted.testing.builders import a_challenge, a_flag, a_team, a_user
+
+
+@pytest.mark.parametrize("mode", ["users", "teams"])
+def test_it_grows_alike(engines: Engines, now: datetime, mode: str) -> None:
+    db = Database(engines, Bus(), write=start_inline, read=start_inline)
+
+    def begin(conn: Connection) -> tuple[list[int], int]:
+        write_config(conn, {"user_mode": mode, "freeze": int((now + timedelta(minutes=5)).timestamp())})
+        team = (lambda: {"team_id": a_team(conn)}) if mode == "teams" else dict
+        challenge = a_challenge(conn, dynamic={"initial": 100, "minimum": 10, "decay": 3})
+        a_flag(conn, challenge)
+        return [a_user(conn, **team()) for _ in range(6)], challenge
+
+    people, challenge = result_of(db.run(begin))
+    board = PublicBoard(db, "")
+    result_of(board.get())
+    for minute, person in enumerate(people, 2):  # the last ones solve it after the freeze
+        moment = now + timedelta(minutes=minute)
+        new = NewAttempt(person, is_admin=False, challenge_id=challenge, submission="flag{right}", address="::1")
+        assert result_of(db.run(attempt, moment, new)).status == "correct"
+        result_of(db.run(create_award, moment, AwardFields(user_id=person, name="more", value=minute)))
+        grown, made = result_of(board.get()), result_of(db.read(LiveBoard, "")).board
+        assert (grown.standings, grown.places, grown.people) == (made.standings, made.places, made.people)
+        assert grown.answer == made.answer
+    assert len(grown.standings) == 3

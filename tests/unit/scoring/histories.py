@@ -1,0 +1,187 @@
+"""Random histories of an event, for properties that hold after any of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import strategies as st
+from sqlalchemy import Connection, delete, select, update
+
+from ctfd_twisted.accounts.tables import teams, users
+from ctfd_twisted.challenges.attempts import attempt
+from ctfd_twisted.challenges.recording import NewAttempt
+from ctfd_twisted.challenges.store import update_challenge
+from ctfd_twisted.challenges.tables import dynamic_challenge
+from ctfd_twisted.competition.store import write_config
+from ctfd_twisted.errors import Forbidden, Invalid, Malformed, NotFound
+from ctfd_twisted.scoring.awards_store import AwardFields, create_award, delete_award
+from ctfd_twisted.scoring.submissions_store import (
+    SubmissionFields,
+    create_submission,
+    delete_submission,
+    regrade_submission,
+)
+from ctfd_twisted.scoring.tables import awards, submissions
+from ctfd_twisted.scoring.values import present_kind, recompute_values
+from ctfd_twisted.testing.builders import a_challenge, a_flag, a_team, a_user
+
+NOW = datetime(2026, 3, 14, tzinfo=UTC)
+
+
+class Event:
+    """Five players, each in a team of their own, three challenges, and the time, which goes on with every change."""
+
+    def __init__(self, conn: Connection, mode: str) -> None:
+        write_config(conn, {"user_mode": mode})
+        self.now = NOW
+        self.players = [a_user(conn, team_id=a_team(conn)) for _ in range(5)]
+        self.numbers = [
+            a_challenge(conn, dynamic={"initial": 100, "minimum": 10, "decay": 3}),
+            a_challenge(conn, function="linear", initial=90, minimum=20, decay=17),
+            a_challenge(conn),
+        ]
+        for number in self.numbers:
+            a_flag(conn, number)
+        recompute_values(conn)
+
+    def change(self, conn: Connection, change: Change) -> None:
+        """Let *change* happen, a minute after the one before."""
+        self.now += timedelta(minutes=1)
+        change(conn, self)
+
+
+Change = Callable[[Connection, Event], None]
+
+WHO = st.integers(0, 4)
+WHICH = st.integers(0, 2)
+
+
+def _solve(who: int, which: int) -> Change:
+    def change(conn: Connection, event: Event) -> None:
+        with suppress(Forbidden):  # the banned and the deleted
+            attempt(
+                conn,
+                event.now,
+                NewAttempt(
+                    event.players[who],
+                    is_admin=False,
+                    challenge_id=event.numbers[which],
+                    submission="flag{right}",
+                    address="::1",
+                ),
+            )
+
+    return change
+
+
+def _mark(who: int, column: str, value: bool) -> Change:  # noqa: FBT001 - built by Hypothesis
+    def change(conn: Connection, event: Event) -> None:
+        table = teams if present_kind(conn).table is teams else users
+        team = select(users.c.team_id).where(users.c.id == event.players[who]).scalar_subquery()
+        wanted = table.c.id == (team if table is teams else event.players[who])
+        conn.execute(update(table).where(wanted).values({column: value}))
+        recompute_values(conn)
+
+    return change
+
+
+def _delete_solves(who: int) -> Change:
+    def change(conn: Connection, event: Event) -> None:
+        conn.execute(delete(submissions).where(submissions.c.user_id == event.players[who]))
+        recompute_values(conn)
+
+    return change
+
+
+def _add_by_hand(who: int, which: int) -> Change:
+    def change(conn: Connection, event: Event) -> None:
+        team = conn.execute(select(users.c.team_id).where(users.c.id == event.players[who])).scalar()
+        fields = SubmissionFields(event.numbers[which], event.players[who], team, type="correct")
+        with suppress(Malformed):  # the deleted, and who has solved it already
+            create_submission(conn, event.now, fields)
+
+    return change
+
+
+def _grade_anew(which: int, type: str | None) -> Change:
+    def change(conn: Connection, event: Event) -> None:
+        ids = conn.execute(select(submissions.c.id).order_by(submissions.c.id)).scalars().all()
+        if ids and type is None:
+            delete_submission(conn, ids[which % len(ids)])
+        elif ids:
+            with suppress(Invalid):  # solved already
+                regrade_submission(conn, event.now, ids[which % len(ids)], type)
+
+    return change
+
+
+def _delete_user(who: int) -> Change:
+    def change(conn: Connection, event: Event) -> None:
+        conn.execute(delete(users).where(users.c.id == event.players[who]))
+        event.players[who] = 0
+        recompute_values(conn)
+
+    return change
+
+
+def _edit(decay: int) -> Change:
+    def change(conn: Connection, event: Event) -> None:
+        conn.execute(update(dynamic_challenge).values(dynamic_decay=decay))
+        recompute_values(conn, event.numbers)
+
+    return change
+
+
+def _give(who: int, value: int) -> Change:
+    def change(conn: Connection, event: Event) -> None:
+        fields = AwardFields(user_id=event.players[who], value=value, name="award", category="")
+        with suppress(NotFound, Malformed):  # the deleted
+            create_award(conn, event.now, fields)
+
+    return change
+
+
+def _take_back(which: int) -> Change:
+    def change(conn: Connection, event: Event) -> None:
+        del event
+        ids = conn.execute(select(awards.c.id).order_by(awards.c.id)).scalars().all()
+        if ids:
+            delete_award(conn, ids[which % len(ids)])
+
+    return change
+
+
+def _set_value(value: int) -> Change:
+    def change(conn: Connection, event: Event) -> None:
+        update_challenge(conn, event.now, event.numbers[2], {"value": value})
+
+    return change
+
+
+def _freeze(minutes: int | None) -> Change:
+    def change(conn: Connection, event: Event) -> None:
+        moment = None if minutes is None else int((event.now + timedelta(minutes=minutes)).timestamp())
+        write_config(conn, {"freeze": moment})
+
+    return change
+
+
+CHANGES = st.lists(
+    st.one_of(
+        st.builds(_solve, WHO, WHICH),
+        st.builds(_solve, WHO, WHICH),
+        st.builds(_mark, WHO, st.sampled_from(["hidden", "banned"]), st.booleans()),
+        st.builds(_delete_solves, WHO),
+        st.builds(_add_by_hand, WHO, WHICH),
+        st.builds(_grade_anew, st.integers(0, 9), st.sampled_from(["correct", "incorrect", None])),
+        st.builds(_delete_user, WHO),
+        st.builds(_edit, st.integers(0, 5)),
+        st.builds(_give, WHO, st.sampled_from([-30, 0, 40])),
+        st.builds(_take_back, st.integers(0, 9)),
+        st.builds(_set_value, st.sampled_from([0, 100, 250])),
+        st.builds(_freeze, st.sampled_from([None, -2, 0, 3])),
+    ),
+    max_size=25,
+)

@@ -1,0 +1,157 @@
+"""A board that grows is the board that is made from nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from sqlalchemy import Connection, select, update
+
+from ctfd_twisted.accounts.tables import users
+from ctfd_twisted.challenges.catalogue import TOPICS as CATALOGUE_TOPICS
+from ctfd_twisted.challenges.catalogue import grow_catalogue, read_catalogue
+from ctfd_twisted.competition.store import read_competition
+from ctfd_twisted.db.database import Database, start_inline
+from ctfd_twisted.db.engine import open_engines
+from ctfd_twisted.db.growing import GrowingSnapshot
+from ctfd_twisted.db.notices import Bus
+from ctfd_twisted.schema import metadata
+from ctfd_twisted.scoring.boards import PublicBoard
+from ctfd_twisted.scoring.live_board import Board, LiveBoard
+from ctfd_twisted.scoring.news import SOLVED_OF, tell_points
+from ctfd_twisted.scoring.store import standings
+from ctfd_twisted.testing import result_of
+from ctfd_twisted.testing.builders import a_challenge, a_solve, a_team, a_user, an_award
+from tests.unit.scoring.histories import CHANGES, NOW, Change, Event
+
+
+@pytest.fixture
+def db() -> Database:
+    engines = open_engines("sqlite://")
+    metadata.create_all(engines.write_engine)
+    return Database(engines, Bus(), write=start_inline, read=start_inline)
+
+
+def facts(board: Board) -> Any:
+    return board.standings, dict(board.places), dict(board.people), board.answer
+
+
+@pytest.mark.parametrize("mode", ["users", "teams"])
+@given(changes=CHANGES)
+@settings(max_examples=20, deadline=None)
+def test_growing_step_by_step_is_adding_up_from_nothing(mode: str, changes: list[Change]) -> None:
+    """After solves, awards, bans, deletions, edits, new grades and freezes in any order, and after each of them."""
+    engines = open_engines("sqlite://")
+    metadata.create_all(engines.write_engine)
+    db = Database(engines, Bus(), write=start_inline, read=start_inline)
+    event = result_of(db.run(Event, mode))
+    board = PublicBoard(db, "/ctf")
+    catalogue = GrowingSnapshot(db, db.bus, read_catalogue, grow_catalogue, topics=CATALOGUE_TOPICS, prefixes=SOLVED_OF)
+    for change in changes:
+        result_of(db.run(event.change, change))
+        grown = facts(result_of(board.get()))
+        made = facts(result_of(db.read(lambda conn: LiveBoard(conn, "/ctf").board)))
+        assert grown == made
+        assert grown[0] == result_of(db.read(lambda conn: standings(conn, read_competition(conn))))
+        assert result_of(catalogue.get()) == result_of(db.read(read_catalogue))
+    db.close()
+
+
+def test_members_of_a_team_are_shown_with_their_own_points(db: Database) -> None:
+    def begin(conn: Connection) -> tuple[int, int, int]:
+        event = Event(conn, "teams")
+        team = a_team(conn, name="duo")
+        ann, ben = (a_user(conn, name=name, team_id=team) for name in ("ann", "ben"))
+        a_user(conn, name="ghost", team_id=team, hidden=True)
+        a_solve(conn, event.numbers[2], ann, team_id=team, date=NOW)
+        return team, ann, ben
+
+    def award(conn: Connection) -> None:
+        an_award(conn, ben, 7, team_id=team, date=NOW)
+        tell_points(conn, ben, team)
+
+    team, _, ben = result_of(db.run(begin))
+    board = PublicBoard(db, "")
+    result_of(board.get())
+    result_of(db.run(award))
+    assert board.ready() is None
+    (line,) = msgspec.json.decode(result_of(board.get()).answer)["data"]
+    assert [(member["name"], member["score"]) for member in line["members"]] == [("ann", 100), ("ben", 7)]
+    assert (line["pos"], line["score"], line["account_url"]) == (1, 107, f"/teams/{team}")
+
+
+def test_news_that_changes_nothing_leaves_the_lines_as_they_are(db: Database) -> None:
+    def begin(conn: Connection) -> int:
+        user = a_user(conn)
+        a_solve(conn, a_challenge(conn), user, date=NOW)
+        return user
+
+    user = result_of(db.run(begin))
+    board = PublicBoard(db, "")
+    before = result_of(board.get())
+    result_of(db.run(tell_points, user, None))
+    assert result_of(board.get()).answer == before.answer
+
+
+def test_a_failed_growth_is_made_good_from_nothing(db: Database) -> None:
+    calls: list[str] = []
+
+    def build(conn: Connection) -> list[str]:
+        calls.append("build")
+        return [*conn.execute(select(users.c.name).order_by(users.c.id)).scalars()]
+
+    def grow(conn: Connection, value: list[str], news: frozenset[str]) -> list[str]:
+        del conn, news
+        calls.append("grow")
+        value.append("half done")
+        raise ValueError("the database is away")
+
+    snapshot = GrowingSnapshot(db, db.bus, build, grow, topics=("standings",), prefixes=("points:",))
+    user = result_of(db.run(lambda conn: a_user(conn, name="ann")))
+    assert result_of(snapshot.get()) == ["ann"]
+    result_of(db.run(tell_points, user, None))
+    with pytest.raises(ValueError, match="away"):
+        result_of(snapshot.get())
+    assert result_of(snapshot.get()) == ["ann"]
+    assert calls == ["build", "grow", "build"]
+
+
+def test_more_news_than_is_worth_adding_is_read_anew(db: Database) -> None:
+    calls: list[str] = []
+
+    def build(conn: Connection) -> int:
+        del conn
+        calls.append("build")
+        return 0
+
+    def grow(conn: Connection, value: int, news: frozenset[str]) -> int:
+        del conn
+        calls.append("grow")
+        return value + len(news)
+
+    snapshot = GrowingSnapshot(db, db.bus, build, grow, topics=("standings",), prefixes=("points:",))
+    assert result_of(snapshot.get()) == 0
+    for number in range(5):
+        result_of(db.run(tell_points, number, None))
+    assert result_of(snapshot.get()) == 5
+    for number in range(1000):
+        result_of(db.run(tell_points, number, None))
+    assert result_of(snapshot.get()) == 0
+    assert calls == ["build", "grow", "build"]
+
+
+def test_an_account_that_is_hidden_by_hand_is_told_and_gone(db: Database) -> None:
+    def begin(conn: Connection) -> int:
+        user = a_user(conn)
+        an_award(conn, user, 5, date=NOW)
+        return user
+
+    user = result_of(db.run(begin))
+    board = PublicBoard(db, "")
+    assert len(result_of(board.get()).standings) == 1
+    db.bus.publish(("accounts",))
+    with db.engines.writer() as conn, conn.begin():
+        conn.execute(update(users).where(users.c.id == user).values(hidden=True))
+    assert result_of(board.get()).standings == ()
