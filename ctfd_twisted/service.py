@@ -40,10 +40,11 @@ from ctfd_twisted.db.engine import POOL_SIZE, READERS, open_engines
 from ctfd_twisted.db.notices import Bus
 from ctfd_twisted.db.snapshot import Snapshot
 from ctfd_twisted.db.threads import InThread, in_thread, start_in
-from ctfd_twisted.files.disk import Content, Disk
+from ctfd_twisted.files.content import Content, Store
 from ctfd_twisted.files.handlers import FileRoom
 from ctfd_twisted.files.rules import Version
 from ctfd_twisted.files.sending import Download
+from ctfd_twisted.files.stores import store_at
 from ctfd_twisted.http.call import Front
 from ctfd_twisted.http.cookies import Cookies
 from ctfd_twisted.http.intake import Intake
@@ -85,7 +86,7 @@ __all__ = ("Options", "Platform", "makeService", "make_platform")
 
 #: Threads for password hashes: they compute, so more than the cores would only slow the rest.
 HASHERS: Final = 2
-#: Threads for uploaded files: they wait for the disk.
+#: Threads for uploaded files: they wait for the disk, or for a network.
 FILERS: Final = 4
 
 
@@ -95,6 +96,7 @@ class Platform(msgspec.Struct, frozen=True):
     resource: IResource
     pipeline: Pipeline
     intake: Intake
+    uploads: Store
     services: Sequence[IService]
 
 
@@ -140,8 +142,9 @@ def make_platform(
     post = Post(sealer, settings.mail)
     board = PublicBoard(db, settings.application_root)
     accounts = account_handlers(db, pages, hasher, keys, post, OAuthClient(clock, oauth_reach), settings, board)
-    files = FileRoom(db, Disk(settings.uploads), in_thread(file_in), now)
-    exporter = Exporter(db, in_thread(file_in), Disk(settings.uploads).open, settings.data_dir)
+    uploads = store_at(settings.uploads, settings.upload_limit, FILERS)
+    files = FileRoom(db, uploads, in_thread(file_in), now)
+    exporter = Exporter(db, in_thread(file_in), uploads.open, settings.data_dir)
     reader = ChallengeReader(db, bus)
     challenges = challenge_handlers(
         db, behind, reader, sign=keys.sign, render_view=view_renderer(pages), remove_files=files.uploads.remove
@@ -171,14 +174,15 @@ def make_platform(
     site = PlatformSite(pipeline, [*told, docs], custom_pages.fallback)
     node, prefix = db.engines.node, settings.webhook_header_prefix
     by_role: dict[str, Callable[[], IService]] = {
+        "web": lambda: files.tidying(clock),
         "koth": lambda: hill_poller(clock, db, agents, node=node, prefix=prefix),
         "webhooks": lambda: Dispatcher(clock, db, webhooks, MailAlarm(sealer, settings.mail), node),
         "mail": lambda: MailDispatcher(db, clock, postman, sealer, settings.mail),
     }
     by_itself = [make() for role, make in by_role.items() if role in settings.roles]
-    services = [behind, hub, Feed(db, hub, now), files.tidying(clock), *by_itself]
+    services = [behind, hub, Feed(db, hub, now), *by_itself]
     intake = files.intake(pipeline.lets_in, settings.application_root, settings.upload_limit)
-    return Platform(site.resource(), pipeline, intake, services)
+    return Platform(site.resource(), pipeline, intake, uploads, services)
 
 
 def _send_file(threads: InThread, clock: IReactorTime) -> SendFile:
@@ -223,6 +227,7 @@ def make_node(settings: Settings, reactor: Any) -> Node:
         db=db,
         door=door,
         site=QuietSite(mounted(door, settings.application_root), reactor, platform.intake),
+        check_uploads=platform.uploads.check,
         open=partial(door.open, platform.resource),
         services=services,
         pools=list(dict.fromkeys((hashing, filing, writing, reading))),
