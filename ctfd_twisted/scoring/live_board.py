@@ -1,4 +1,4 @@
-"""The public board, kept in memory and brought up to date with each solve and award (record 71)."""
+"""The public board, kept in memory and brought up to date with each solve and award (record 80)."""
 
 from __future__ import annotations
 
