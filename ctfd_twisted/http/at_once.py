@@ -37,6 +37,10 @@ class _Left:
             while True:
                 try:
                     came = yield waiting
+                except GeneratorExit:
+                    # Nobody waits any more. What is collected as garbage may have closed the coroutine before.
+                    self._coroutine.close()
+                    raise
                 except BaseException as error:  # noqa: BLE001 - whatever it is, it is the coroutine's
                     waiting = self._coroutine.throw(error)
                 else:

@@ -73,3 +73,21 @@ def test_who_hangs_up_cancels_what_is_left() -> None:
     deferred.addErrback(lambda failure: failure.trap(CancelledError) and None)
     deferred.cancel()
     assert ended == ["tidied"]
+
+
+def test_what_nobody_waits_for_any_more_is_closed_once() -> None:
+    async def waits(part: Deferred[None], ends: list[str]) -> None:
+        try:
+            await part
+        finally:
+            ends.append("closed")
+
+    for first in ("what is left", "the coroutine"):
+        ends: list[str] = []
+        coroutine = waits(Deferred(), ends)
+        left: Any = begun(coroutine)
+        left.send(None)
+        if first == "the coroutine":
+            coroutine.close()
+        left.close()
+        assert ends == ["closed"]
