@@ -1,4 +1,4 @@
-"""What accounts did: their solves, fails, awards and submissions, the newest first."""
+"""What accounts did: their solves, fails and other submissions, the newest first."""
 
 from __future__ import annotations
 
@@ -17,11 +17,20 @@ from ctfd_twisted.challenges.rules import Viewer, gate_of, reach
 from ctfd_twisted.challenges.tables import challenges
 from ctfd_twisted.competition.rules import Competition
 from ctfd_twisted.scoring.store import displayed_value
-from ctfd_twisted.scoring.tables import awards, submissions
+from ctfd_twisted.scoring.tables import submissions
 from ctfd_twisted.scoring.values import frozen_values
 
 #: ``submissions.type``.
 DeedType = Literal["correct", "incorrect", "partial", "discard", "ratelimited"]
+
+
+_GATES: Final = select(
+    challenges.c.id,
+    challenges.c.state,
+    challenges.c.scheduled_at,
+    challenges.c.module_id,
+    challenges.c.requirements,
+)
 
 
 class Asker(msgspec.Struct, frozen=True):
@@ -70,22 +79,6 @@ class Deed(msgspec.Struct, frozen=True):
     ip: str | None
 
 
-class Award(msgspec.Struct, frozen=True):
-    """One award."""
-
-    id: int
-    user_id: int | None
-    team_id: int | None
-    type: str | None
-    name: str | None
-    description: str | None
-    date: datetime | None
-    value: int | None
-    category: str | None
-    icon: str | None
-    requirements: dict[str, Any] | None
-
-
 def list_deeds(
     conn: Connection, competition: Competition, asker: Asker, user_ids: Sequence[int], type: DeedType
 ) -> tuple[Deed, ...]:
@@ -96,7 +89,7 @@ def list_deeds(
     """
     statement = _deeds(conn, competition, asker).where(submissions.c.user_id.in_(user_ids), submissions.c.type == type)
     if not asker.sees_all:
-        statement = statement.where(challenges.c.id.in_(_named(conn, competition, asker)))
+        statement = statement.where(challenges.c.id.in_(named_challenges(conn, competition, asker)))
         if competition.frozen_at is not None:
             statement = statement.where(submissions.c.date < competition.frozen_at)
     return _read_deeds(conn, statement)
@@ -117,17 +110,6 @@ def list_team_deeds(
     return list_deeds(conn, competition, asker, show_team(conn, team_id, everyone=asker.sees_all).members, type)
 
 
-def list_user_awards(conn: Connection, competition: Competition, asker: Asker, user_id: int) -> tuple[Award, ...]:
-    """Return the awards of one user; raises ``NotFound`` for one of whom *asker* may not know."""
-    show_user(conn, user_id, everyone=asker.sees_all)
-    return list_awards(conn, competition, asker, (user_id,))
-
-
-def list_team_awards(conn: Connection, competition: Competition, asker: Asker, team_id: int) -> tuple[Award, ...]:
-    """Return the awards of a team's present members; raises ``NotFound`` for one of which *asker* may not know."""
-    return list_awards(conn, competition, asker, show_team(conn, team_id, everyone=asker.sees_all).members)
-
-
 def list_submissions(
     conn: Connection, competition: Competition, asker: Asker, account_id: int | None, challenge_id: int
 ) -> tuple[Deed, ...]:
@@ -137,24 +119,18 @@ def list_submissions(
     return _read_deeds(conn, mine) if account_id is not None else ()
 
 
-def list_awards(conn: Connection, competition: Competition, asker: Asker, user_ids: Sequence[int]) -> tuple[Award, ...]:
-    """Return the awards of the users.
-
-    Who does not see all gets those from before the freeze, and no ids of hidden or banned people and teams.
-    """
-    # Joined with those alone whom the asker may know of, so that the others have no id in what comes out.
-    known_user, known_team = (true(), true()) if asker.sees_all else (listed(users), listed(teams))
-    others = [column for column in awards.c if column.name not in {"user_id", "team_id"}]
-    statement = (
-        select(users.c.id.label("user_id"), teams.c.id.label("team_id"), *others)
-        .outerjoin_from(awards, users, (users.c.id == awards.c.user_id) & known_user)
-        .outerjoin(teams, (teams.c.id == awards.c.team_id) & known_team)
-        .where(awards.c.user_id.in_(user_ids))
-    )
-    if not asker.sees_all and competition.frozen_at is not None:
-        statement = statement.where(awards.c.date < competition.frozen_at)
-    found = conn.execute(statement.order_by(awards.c.date.desc(), awards.c.id.desc())).mappings()
-    return tuple(Award(**row) for row in found)
+def named_challenges(conn: Connection, competition: Competition, asker: Asker) -> list[int]:
+    """Return the ids of the challenges that *asker* sees by name in their list."""
+    account_id = None if asker.player is None else asker.player.account_id(competition)
+    viewer = Viewer()
+    if account_id is not None:
+        mine, teams_mode = {"account": account_id}, competition.teams
+        viewer = Viewer(
+            frozenset(conn.scalars(SOLVED[teams_mode], mine)), frozenset(conn.scalars(MODULES[teams_mode], mine))
+        )
+    gates = [gate_of(row) for row in conn.execute(_GATES)]
+    existing = {gate.id for gate in gates}
+    return [gate.id for gate in gates if reach(gate, asker.now, viewer, existing).named]
 
 
 def _deeds(conn: Connection, competition: Competition, asker: Asker) -> Select[Any]:
@@ -196,26 +172,3 @@ def _read_deeds(conn: Connection, statement: Select[Any]) -> tuple[Deed, ...]:
         )
         for row in conn.execute(statement)
     )
-
-
-def _named(conn: Connection, competition: Competition, asker: Asker) -> list[int]:
-    """Return the ids of the challenges that *asker* sees by name in their list."""
-    account_id = None if asker.player is None else asker.player.account_id(competition)
-    viewer = Viewer()
-    if account_id is not None:
-        mine, teams_mode = {"account": account_id}, competition.teams
-        viewer = Viewer(
-            frozenset(conn.scalars(SOLVED[teams_mode], mine)), frozenset(conn.scalars(MODULES[teams_mode], mine))
-        )
-    gates = [gate_of(row) for row in conn.execute(_GATES)]
-    existing = {gate.id for gate in gates}
-    return [gate.id for gate in gates if reach(gate, asker.now, viewer, existing).named]
-
-
-_GATES: Final = select(
-    challenges.c.id,
-    challenges.c.state,
-    challenges.c.scheduled_at,
-    challenges.c.module_id,
-    challenges.c.requirements,
-)

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NotRequired, TypedDict, cast
 
-from ctfd_twisted.accounts.history import Award, Deed, DeedType, NamedAccount, NamedChallenge
+from ctfd_twisted.accounts.awards import Award
+from ctfd_twisted.accounts.history import Deed, DeedType, NamedAccount, NamedChallenge
 from ctfd_twisted.http.dates import iso
 
 

@@ -8,9 +8,10 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from ctfd_twisted.accounts import sessions, users
+from ctfd_twisted.accounts.awards import list_user_awards
 from ctfd_twisted.accounts.boards import Boards
 from ctfd_twisted.accounts.bodies import OwnUserBody
-from ctfd_twisted.accounts.history import Asker, DeedType, list_submissions, list_user_awards, list_user_deeds
+from ctfd_twisted.accounts.history import Asker, DeedType, list_submissions, list_user_deeds
 from ctfd_twisted.accounts.history_views import DeedShown, OwnDeed, UserAward, own_deed, user_awards
 from ctfd_twisted.accounts.keys import sid_hash
 from ctfd_twisted.accounts.reading import NO_FIELD, Passwords, read_sent

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from ctfd_twisted.accounts import membership, teams
+from ctfd_twisted.accounts.awards import list_team_awards
 from ctfd_twisted.accounts.boards import Boards
 from ctfd_twisted.accounts.bodies import OwnTeamBody
-from ctfd_twisted.accounts.history import Asker, DeedType, list_team_awards, list_team_deeds
+from ctfd_twisted.accounts.history import Asker, DeedType, list_team_deeds
 from ctfd_twisted.accounts.history_views import DeedShown, TeamAward, team_awards
 from ctfd_twisted.accounts.keys import Keys
 from ctfd_twisted.accounts.reading import Passwords, read_sent

@@ -7,10 +7,11 @@ from typing import Final, TypedDict
 import msgspec
 
 from ctfd_twisted.accounts import membership, teams
+from ctfd_twisted.accounts.awards import list_team_awards
 from ctfd_twisted.accounts.boards import Boards
 from ctfd_twisted.accounts.bodies import NewTeamBody, TeamBody
 from ctfd_twisted.accounts.deletion import delete_team
-from ctfd_twisted.accounts.history import Asker, DeedType, list_team_awards, list_team_deeds
+from ctfd_twisted.accounts.history import Asker, DeedType, list_team_deeds
 from ctfd_twisted.accounts.history_views import DeedShown, TeamAward, team_awards
 from ctfd_twisted.accounts.keys import Keys
 from ctfd_twisted.accounts.profiles import list_teams, show_team

@@ -8,10 +8,11 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from ctfd_twisted.accounts import users
+from ctfd_twisted.accounts.awards import list_user_awards
 from ctfd_twisted.accounts.boards import Boards
 from ctfd_twisted.accounts.bodies import NewUserBody, UserBody
 from ctfd_twisted.accounts.deletion import delete_user
-from ctfd_twisted.accounts.history import Asker, Deed, DeedType, list_user_awards, list_user_deeds
+from ctfd_twisted.accounts.history import Asker, Deed, DeedType, list_user_deeds
 from ctfd_twisted.accounts.history_views import DeedShown, UserAward, deed_shown, user_awards
 from ctfd_twisted.accounts.profiles import PAGE_SIZE, AccountFilter, list_users
 from ctfd_twisted.accounts.reading import NO_FIELD, Passwords, read_sent

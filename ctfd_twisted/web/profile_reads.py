@@ -9,9 +9,10 @@ from typing import Final
 import msgspec
 from sqlalchemy import Connection, select
 
+from ctfd_twisted.accounts.awards import Award, list_awards
 from ctfd_twisted.accounts.brackets import BracketFilter, list_brackets
 from ctfd_twisted.accounts.countries import COUNTRIES
-from ctfd_twisted.accounts.history import Asker, Award, Deed, list_awards, list_deeds
+from ctfd_twisted.accounts.history import Asker, Deed, list_deeds
 from ctfd_twisted.accounts.identity import Player
 from ctfd_twisted.accounts.profiles import show_team, show_user
 from ctfd_twisted.accounts.records import Entry, TeamRecord, UserRecord

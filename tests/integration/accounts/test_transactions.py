@@ -9,10 +9,11 @@ import pytest
 from sqlalchemy import Connection, Table, func, select
 
 from ctfd_twisted.accounts import sessions, tokens
+from ctfd_twisted.accounts.awards import list_team_awards
 from ctfd_twisted.accounts.bodies import NewPassword, OwnTeamBody, OwnUserBody, Sent, TeamBody, UserBody
 from ctfd_twisted.accounts.brackets import BracketFilter, list_brackets
 from ctfd_twisted.accounts.deletion import delete_team, delete_user
-from ctfd_twisted.accounts.history import Asker, list_submissions, list_team_awards, list_team_deeds, list_user_deeds
+from ctfd_twisted.accounts.history import Asker, list_submissions, list_team_deeds, list_user_deeds
 from ctfd_twisted.accounts.keys import sid_hash
 from ctfd_twisted.accounts.membership import add_member, disband_own_team, remove_member
 from ctfd_twisted.accounts.players import load_player

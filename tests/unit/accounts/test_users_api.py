@@ -14,8 +14,11 @@ from ctfd_twisted.accounts.tables import audience_members, audiences, brackets, 
 from ctfd_twisted.challenges.tables import module_audience_access, modules
 from ctfd_twisted.db.notices import EVERYTHING, touch
 from ctfd_twisted.db.writes import insert_row
+from ctfd_twisted.koth.recording import give_award
+from ctfd_twisted.koth.tables import ticks
 from ctfd_twisted.testing import Client, MemoryPlatform
-from ctfd_twisted.testing.builders import a_challenge, a_solve, a_submission, a_team, a_user, an_award
+from ctfd_twisted.testing.builders import a_challenge, a_hint, a_solve, a_submission, a_team, a_user, an_award
+from ctfd_twisted.testing.hills import a_hill
 from ctfd_twisted.webhooks.tables import events
 
 SignUp = Callable[..., Client]
@@ -392,6 +395,36 @@ def test_a_solve_tells_of_a_challenge_whose_name_is_shown_before_it_opens(platfo
     solver = made(platform, a_user)
     made(platform, a_solve, made(platform, a_challenge, name="shown", requirements=needs), solver)
     assert platform.client().get(f"/api/v1/users/{solver}/solves").data[0]["challenge"]["name"] == "shown"
+
+
+def test_an_award_tells_nobody_of_a_hidden_challenge(platform: MemoryPlatform, admin: Client) -> None:
+    ann = platform.player("ann")
+    user_id = ann.get("/api/v1/users/me").data["id"]
+
+    def live(conn: Connection) -> list[int]:
+        touch(conn, EVERYTHING)
+        hill, quiz = a_hill(conn, name="The hill"), a_challenge(conn, name="The quiz")
+        hint = a_hint(conn, quiz)
+        an_award(conn, user_id, -5, category="hints", name=f"Hint {hint}", description="Hint for The quiz")
+        tick = {"challenge_id": hill, "tick": 1, "due": platform.now, "outcome": "held", "points": 10}
+        award = give_award(conn, "The hill", "koth", {**tick, "user_id": user_id, "team_id": None})
+        insert_row(conn, ticks, {**tick, "award_id": award})
+        an_award(conn, user_id, 3, name="for kindness", category="misc")
+        return [hill, quiz]
+
+    def words(client: Client) -> list[tuple[str | None, ...]]:
+        shown = sorted(client.get(f"/api/v1/users/{user_id}/awards").data, key=lambda award: award["value"])
+        return [(award["name"], award["description"], award["category"]) for award in shown]
+
+    challenges = platform.run(live)
+    every = [("Hint 1", "Hint for The quiz", "hints"), ("for kindness", None, "misc"), ("The hill", "Tick 1", "koth")]
+    assert words(platform.client()) == words(admin) == every
+    for challenge in challenges:
+        admin.patch(f"/api/v1/challenges/{challenge}", {"state": "hidden"})
+    nothing = (None, None, None)
+    assert words(platform.client()) == words(platform.player("eve")) == [nothing, every[1], nothing]
+    assert words(admin) == every
+    assert [award["name"] for award in ann.get("/api/v1/users/me/awards").data].count(None) == 0
 
 
 def test_a_module_that_some_team_sees_is_closed_to_who_has_none(platform: MemoryPlatform) -> None:
