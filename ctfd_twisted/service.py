@@ -69,8 +69,8 @@ from ctfd_twisted.scoring.api import scoring_handlers
 from ctfd_twisted.scoring.boards import PublicBoard
 from ctfd_twisted.settings import Settings
 from ctfd_twisted.settings.options import Options
-from ctfd_twisted.web.api_docs import ApiDocs
 from ctfd_twisted.web.admin_backup import AdminBackupPages
+from ctfd_twisted.web.api_docs import ApiDocs
 from ctfd_twisted.web.assets_store import load_assets
 from ctfd_twisted.web.challenge_pages import view_renderer
 from ctfd_twisted.web.handlers import page_handlers
@@ -163,7 +163,7 @@ def make_platform(
         AdminBackupPages(pages, lambda: exporter.under_way),
         ConfigsApi(db),
         NoticesApi(db),
-        EventsApi(hub),
+        EventsApi(hub, enabled=settings.server_sent_events),
         MailApi(db, postman, settings.mail),
         *webhook_handlers(clock, db, webhooks),
     ]
