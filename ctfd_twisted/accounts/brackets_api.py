@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
 from typing import Final
 
 from ctfd_twisted.accounts.brackets import (
@@ -19,7 +18,6 @@ from ctfd_twisted.http.answers import Answer, done, ok
 from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.gates import ADMIN, ANYONE
 from ctfd_twisted.http.routes import Routes
-from ctfd_twisted.http.sharing import SharedAnswer
 
 _ALL: Final = "/api/v1/brackets"
 _ONE: Final = f"{_ALL}/<int:bracket_id>"
@@ -32,15 +30,11 @@ class BracketsApi:
 
     def __init__(self, db: Database) -> None:
         self._db = db
-        self._all = SharedAnswer(db, lambda conn: list_brackets(conn, BracketFilter()), ("accounts",))
 
     @routes.get(_ALL, ANYONE, query=BracketFilter, data=list[Bracket])
-    def list_brackets(self, call: Call) -> Answer | Awaitable[Answer]:
+    async def list_brackets(self, call: Call) -> Answer:
         """All brackets that the query describes."""
-        return self._found(call.query(BracketFilter)) if call.arguments else self._all.to(call)
-
-    async def _found(self, wanted: BracketFilter) -> Answer:
-        return ok(await self._db.read(list_brackets, wanted))
+        return ok(await self._db.read(list_brackets, call.query(BracketFilter)))
 
     @routes.post(_ALL, ADMIN, body=BracketFields, data=Bracket)
     async def create(self, call: Call) -> Answer:
