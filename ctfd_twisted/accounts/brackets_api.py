@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import Final
 
 from ctfd_twisted.accounts.brackets import (
@@ -18,6 +19,7 @@ from ctfd_twisted.http.answers import Answer, done, ok
 from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.gates import ADMIN, ANYONE
 from ctfd_twisted.http.routes import Routes
+from ctfd_twisted.http.sharing import SAME, SharedAnswer
 
 _ALL: Final = "/api/v1/brackets"
 _ONE: Final = f"{_ALL}/<int:bracket_id>"
@@ -30,11 +32,15 @@ class BracketsApi:
 
     def __init__(self, db: Database) -> None:
         self._db = db
+        self._all = SharedAnswer(db, lambda conn: list_brackets(conn, BracketFilter()), ("accounts",))
 
-    @routes.get(_ALL, ANYONE, query=BracketFilter, data=list[Bracket])
-    async def list_brackets(self, call: Call) -> Answer:
+    @routes.get(_ALL, ANYONE, query=BracketFilter, data=list[Bracket], also=(SAME,))
+    def list_brackets(self, call: Call) -> Answer | Awaitable[Answer]:
         """All brackets that the query describes."""
-        return ok(await self._db.read(list_brackets, call.query(BracketFilter)))
+        return self._found(call.query(BracketFilter)) if call.arguments else self._all.to(call)
+
+    async def _found(self, wanted: BracketFilter) -> Answer:
+        return ok(await self._db.read(list_brackets, wanted))
 
     @routes.post(_ALL, ADMIN, body=BracketFields, data=Bracket)
     async def create(self, call: Call) -> Answer:

@@ -160,6 +160,8 @@ def read_query(arguments: Mapping[str, str], kind: type[S]) -> S:
 
     Raises ``Invalid`` with one string per wrong parameter, as CTFd words them.
     """
+    if not arguments:
+        return kind()
     values: dict[str, object] = {}
     errors: dict[str, list[str] | str] = {}
     for field in msgspec.structs.fields(kind):

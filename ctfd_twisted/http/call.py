@@ -199,6 +199,9 @@ class Call:
         """The query's parameters, the first value of each."""
         if self._arguments is None:
             _, _, query = self.request.uri.partition(b"?")
+            if not query:
+                self._arguments = {}
+                return self._arguments
             try:
                 pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True, max_num_fields=FIELDS)
             except ValueError:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -16,14 +16,16 @@ from ctfd_twisted.http.answers import Answer, done, ok
 from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.gates import ACCOUNTS_VISIBLE, ADMIN, SCORES_VISIBLE
 from ctfd_twisted.http.routes import Routes
+from ctfd_twisted.http.shared import Press, Shared
+from ctfd_twisted.http.sharing import SAME, shared_answer
 from ctfd_twisted.http.site import HasRoutes
 from ctfd_twisted.scoring import awards_store
 from ctfd_twisted.scoring.boards import PublicBoard
 from ctfd_twisted.scoring.ctftime_api import CtftimeApi
 from ctfd_twisted.scoring.lines import LineShown
-from ctfd_twisted.scoring.live_board import Board
 from ctfd_twisted.scoring.news import BOARD_TOPICS
 from ctfd_twisted.scoring.scoreboard import (
+    MOST,
     Top,
     TopAccount,
     last_release,
@@ -35,6 +37,8 @@ from ctfd_twisted.scoring.statistics_api import StatisticsApi
 from ctfd_twisted.scoring.submissions_api import SubmissionsApi
 
 _NOBODY = Answer(top_answer((), 1))
+#: So many answers about the first places are kept, for as many brackets and counts.
+_KEPT: Final = 100
 
 
 def scoring_handlers(db: Database, now: Callable[[], datetime], board: PublicBoard) -> list[HasRoutes]:
@@ -55,15 +59,20 @@ class ScoreboardApi:
 
     def __init__(self, db: Database, board: PublicBoard) -> None:
         self._board = board
-        self._tops = KeyedSnapshots(db, db.bus, read_top, BOARD_TOPICS, limit=100)
+        self._tops = KeyedSnapshots(db, db.bus, read_top, BOARD_TOPICS, limit=_KEPT)
+        self._press = Press()
+        self._shown: dict[tuple[int | None, int], tuple[tuple[bytes, ...], Shared]] = {}
         self._releases = Snapshot(db, db.bus, read_releases, ("challenges",))
 
-    @routes.get("/api/v1/scoreboard", ACCOUNTS_VISIBLE, SCORES_VISIBLE, data=list[LineShown])
+    @routes.get("/api/v1/scoreboard", ACCOUNTS_VISIBLE, SCORES_VISIBLE, data=list[LineShown], also=(SAME,))
     def show_board(self, call: Call) -> Any:
         """Everybody, first place first."""
-        del call
         board = self._board.ready()
-        return _later(self._board.get()) if board is None else Answer(board.answer)
+        return self._board_later(call) if board is None else shared_answer(call, self._board.press, board.answer)
+
+    async def _board_later(self, call: Call) -> Answer:
+        board = await self._board.get()
+        return shared_answer(call, self._board.press, board.answer)
 
     @routes.get(
         "/api/v1/scoreboard/top/<int:count>",
@@ -71,6 +80,7 @@ class ScoreboardApi:
         SCORES_VISIBLE,
         query=TopQuery,
         data=dict[str, TopAccount],
+        also=(SAME,),
     )
     def show_top(self, call: Call, count: int) -> Any:
         """The first ``count``, from 1 to 50, with what they scored and when; the keys are the places.
@@ -89,17 +99,24 @@ class ScoreboardApi:
         if board is not None and releases is not None:
             members = self._tops.ready(Top(board, bracket_id, call.url(""), last_release(releases, call.now)))
             if members is not None:
-                return Answer(top_answer(members, count))
+                return self._first(call, bracket_id, count, members)
         return self._top_later(call, bracket_id, count)
 
     async def _top_later(self, call: Call, bracket_id: int | None, count: int) -> Answer:
         released = last_release(await self._releases.get(), call.now)
         wanted = Top(await self._board.get(), bracket_id, call.url(""), released)
-        return Answer(top_answer(await self._tops.get(wanted), count))
+        return self._first(call, bracket_id, count, await self._tops.get(wanted))
 
-
-async def _later(board: Awaitable[Board]) -> Answer:
-    return Answer((await board).answer)
+    def _first(self, call: Call, bracket_id: int | None, count: int, members: tuple[bytes, ...]) -> Answer:
+        """The first *count* of *members*, put together once for all who ask for as many."""
+        count = min(max(count, 1), MOST)
+        made_of, shared = self._shown.get((bracket_id, count), (None, None))
+        if shared is None or made_of is not members:
+            shared = self._press.make(top_answer(members, count))
+            if len(self._shown) >= _KEPT:
+                self._shown.clear()
+            self._shown[bracket_id, count] = (members, shared)
+        return shared_answer(call, self._press, shared)
 
 
 class AwardsApi:

@@ -6,6 +6,7 @@ from typing import Final
 
 from ctfd_twisted.db.database import Database
 from ctfd_twisted.db.growing import GrowingSnapshot
+from ctfd_twisted.http.shared import Press
 from ctfd_twisted.scoring.live_board import Board, LiveBoard, grow
 from ctfd_twisted.scoring.news import POINTS_OF
 
@@ -17,8 +18,10 @@ class PublicBoard:
     """The board as the public knows it after the last commit; addresses on it begin with *root*."""
 
     def __init__(self, db: Database, root: str) -> None:
+        #: Makes the answer of ``GET /api/v1/scoreboard``.
+        self.press = Press()
         self._live = GrowingSnapshot(
-            db, db.bus, lambda conn: LiveBoard(conn, root), grow, topics=_TOPICS, prefixes=POINTS_OF
+            db, db.bus, lambda conn: LiveBoard(conn, root, self.press), grow, topics=_TOPICS, prefixes=POINTS_OF
         )
 
     def ready(self) -> Board | None:

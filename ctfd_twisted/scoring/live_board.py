@@ -13,6 +13,7 @@ from sqlalchemy import Connection, or_, select
 from ctfd_twisted.accounts.tables import brackets, users
 from ctfd_twisted.challenges.tables import challenges
 from ctfd_twisted.competition.store import read_competition
+from ctfd_twisted.http.shared import Press, Shared
 from ctfd_twisted.scoring.accounts import USERS, AccountKind, account_kind
 from ctfd_twisted.scoring.ledger import Ledger
 from ctfd_twisted.scoring.lines import Member, board_answer, rest_of_line
@@ -30,7 +31,7 @@ class Board(msgspec.Struct, frozen=True, eq=False):
     places: Mapping[int, int]
     #: The place of each user among users, where teams play as well.
     people: Mapping[int, int]
-    answer: bytes
+    answer: Shared
 
 
 class BoardKeeper(Protocol):
@@ -46,10 +47,11 @@ class BoardKeeper(Protocol):
 class LiveBoard:
     """A board that grows. ``board`` is what readers keep of it; all else is changed in place by :func:`grow`."""
 
-    def __init__(self, conn: Connection, root: str) -> None:
-        """Add everything up; addresses in the answer begin with *root*."""
+    def __init__(self, conn: Connection, root: str, press: Press) -> None:
+        """Add everything up; addresses in the answer, which *press* makes, begin with *root*."""
         competition = read_competition(conn)
         self._root = root
+        self._press = press
         self._kind = account_kind(teams_mode=competition.teams)
         self._freeze = competition.frozen_at
         #: Whether something has been scored after the freeze: from then on no value that is shown moves any more.
@@ -123,7 +125,7 @@ class LiveBoard:
         for account_id in moved:
             self._lines.pop(account_id, None)
         standings = placed(self._ledger.ranked(), self._known)
-        answer = board_answer((standing.place, self._line(standing)) for standing in standings)
+        answer = self._press.make(board_answer((standing.place, self._line(standing)) for standing in standings))
         places = {standing.account_id: standing.place for standing in standings}
         return Board(standings, places, places if self._people is None else self._placed(self._people), answer)
 

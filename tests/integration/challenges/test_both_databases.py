@@ -29,6 +29,7 @@ from ctfd_twisted.db.engine import Engines
 from ctfd_twisted.db.notices import Bus
 from ctfd_twisted.db.writes import insert_row
 from ctfd_twisted.errors import Forbidden, Malformed, NotFound
+from ctfd_twisted.http.shared import Press
 from ctfd_twisted.scoring import awards_store
 from ctfd_twisted.scoring.live_board import LiveBoard
 from ctfd_twisted.scoring.scoreboard import Top, read_top, top_answer
@@ -143,8 +144,8 @@ def test_the_board_and_the_freeze(any_conn: Connection, now: datetime) -> None:
 
     entry = read_catalogue(conn).entries[number]
     assert (entry.public.value, entry.public.solves, entry.live.value, entry.live.solves) == (500, 1, 400, 2)
-    board = LiveBoard(conn, "").board
-    (line,) = decoded(board.answer)
+    board = LiveBoard(conn, "", Press()).board
+    (line,) = decoded(board.answer.body)
     assert (line["name"], line["score"], [member["score"] for member in line["members"]]) == ("team", 480, [480])
     (first,) = decoded(top_answer(read_top(conn, Top(board, None, "")), 10)).values()
     assert [solve["value"] for solve in first["solves"]] == [-20, 500]

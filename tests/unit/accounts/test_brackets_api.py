@@ -62,6 +62,7 @@ def test_a_bracket_counts_at_once_and_leaves_nobody_in_it(platform: MemoryPlatfo
     number = admin.post(BRACKETS, {"name": "Students", "type": "users"}).data["id"]
     ann = platform.player("ann", bracket_id=number)
     platform.run(an_award, ann.get("/api/v1/users/me").data["id"])
+    platform.bus.publish(("standings",))
 
     def shown() -> str | None:
         name: str | None = ann.get("/api/v1/scoreboard").data[0]["bracket_name"]

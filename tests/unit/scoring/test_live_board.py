@@ -17,6 +17,7 @@ from ctfd_twisted.db.database import Database, start_inline
 from ctfd_twisted.db.engine import open_engines
 from ctfd_twisted.db.growing import GrowingSnapshot
 from ctfd_twisted.db.notices import Bus
+from ctfd_twisted.http.shared import Press
 from ctfd_twisted.schema import metadata
 from ctfd_twisted.scoring.boards import PublicBoard
 from ctfd_twisted.scoring.live_board import Board, LiveBoard
@@ -35,7 +36,7 @@ def db() -> Database:
 
 
 def facts(board: Board) -> Any:
-    return board.standings, dict(board.places), dict(board.people), board.answer
+    return board.standings, dict(board.places), dict(board.people), board.answer.body
 
 
 @pytest.mark.parametrize("mode", ["users", "teams"])
@@ -52,7 +53,7 @@ def test_growing_step_by_step_is_adding_up_from_nothing(mode: str, changes: list
     for change in changes:
         result_of(db.run(event.change, change))
         grown = facts(result_of(board.get()))
-        made = facts(result_of(db.read(lambda conn: LiveBoard(conn, "/ctf").board)))
+        made = facts(result_of(db.read(lambda conn: LiveBoard(conn, "/ctf", Press()).board)))
         assert grown == made
         assert grown[0] == result_of(db.read(lambda conn: standings(conn, read_competition(conn))))
         assert result_of(catalogue.get()) == result_of(db.read(read_catalogue))
@@ -77,7 +78,7 @@ def test_members_of_a_team_are_shown_with_their_own_points(db: Database) -> None
     result_of(board.get())
     result_of(db.run(award))
     assert board.ready() is None
-    (line,) = msgspec.json.decode(result_of(board.get()).answer)["data"]
+    (line,) = msgspec.json.decode(result_of(board.get()).answer.body)["data"]
     assert [(member["name"], member["score"]) for member in line["members"]] == [("ann", 100), ("ben", 7)]
     assert (line["pos"], line["score"], line["account_url"]) == (1, 107, f"/teams/{team}")
 
@@ -92,7 +93,7 @@ def test_news_that_changes_nothing_leaves_the_lines_as_they_are(db: Database) ->
     board = PublicBoard(db, "")
     before = result_of(board.get())
     result_of(db.run(tell_points, user, None))
-    assert result_of(board.get()).answer == before.answer
+    assert result_of(board.get()).answer.body == before.answer.body
 
 
 def test_a_failed_growth_is_made_good_from_nothing(db: Database) -> None:

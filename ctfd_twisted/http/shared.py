@@ -1,0 +1,35 @@
+"""Answers that many get alike: encoded once, and compressed once. Pure."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from typing import Final
+
+import msgspec
+
+#: Below so many bytes compressing saves no packet.
+_WORTH: Final = 1200
+#: Fast: the answer changes with every solve while the opening rush lasts.
+_LEVEL: Final = 1
+
+
+class Shared(msgspec.Struct, frozen=True, eq=False):
+    """One version of an answer; ``etag`` names it. ``zipped`` is None where nobody takes it, or it is too short."""
+
+    body: bytes
+    etag: bytes
+    zipped: bytes | None = None
+
+
+class Press:
+    """Makes the versions of one answer, in whatever thread; ``zips`` is whether somebody takes them compressed."""
+
+    def __init__(self) -> None:
+        self.zips = False
+
+    def make(self, body: bytes) -> Shared:
+        """*body* as a version."""
+        etag = b'"%b"' % hashlib.blake2b(body, digest_size=9).hexdigest().encode()
+        zipped = gzip.compress(body, _LEVEL, mtime=0) if self.zips and len(body) >= _WORTH else None
+        return Shared(body, etag, zipped)

@@ -1,0 +1,60 @@
+"""What is shared, for one who asks: not sent again to who has it, and compressed to who takes that."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Final
+
+from sqlalchemy import Connection
+
+from ctfd_twisted.db.database import Database
+from ctfd_twisted.db.snapshot import Snapshot
+from ctfd_twisted.http.answers import JSON, Answer, ok
+from ctfd_twisted.http.call import Call
+from ctfd_twisted.http.described import Described
+from ctfd_twisted.http.shared import Press, Shared
+
+#: Kept by who asked, who asks each time whether it is still good.
+_KEPT: Final = (b"Cache-Control", b"private, no-cache")
+_VARIES: Final = (b"Vary", b"Accept-Encoding")
+#: How routes that answer so say it.
+SAME: Final = Described(304, "", None, "What the caller has, as ``If-None-Match`` says, is the present version.")
+_ZIPPED: Final = (b"Content-Encoding", b"gzip")
+
+
+def shared_answer(call: Call, press: Press, shared: Shared) -> Answer:
+    """*shared* as JSON, or 304.
+
+    Where the caller takes gzip and *press* did not make any yet, it does from now on.
+    """
+    headers = ((b"ETag", shared.etag), _KEPT, _VARIES)
+    known = call.request.getHeader(b"if-none-match")
+    if known is not None and (known == b"*" or shared.etag in known):
+        return Answer(b"", 304, JSON, headers)
+    if takes_gzip(call):
+        if shared.zipped is not None:
+            return Answer(shared.zipped, headers=(*headers, _ZIPPED))
+        press.zips = True
+    return Answer(shared.body, headers=headers)
+
+
+def takes_gzip(call: Call) -> bool:
+    """Whether the caller takes gzip. A weight of zero (``gzip;q=0``) refuses; nobody sends another for gzip alone."""
+    accepted = call.request.getHeader(b"accept-encoding")
+    return accepted is not None and b"gzip" in accepted.replace(b" ", b"").lower().split(b",")
+
+
+class SharedAnswer:
+    """One answer for everybody: what *read* finds, in its envelope, until a commit tells one of *topics*."""
+
+    def __init__(self, db: Database, read: Callable[[Connection], object], topics: Iterable[str]) -> None:
+        self._press = Press()
+        self._kept = Snapshot(db, db.bus, lambda conn: self._press.make(ok(read(conn)).body), topics)
+
+    def to(self, call: Call) -> Answer | Awaitable[Answer]:
+        """The answer for *call*, made first where it has to be."""
+        shared = self._kept.ready()
+        return self._later(call) if shared is None else shared_answer(call, self._press, shared)
+
+    async def _later(self, call: Call) -> Answer:
+        return shared_answer(call, self._press, await self._kept.get())
