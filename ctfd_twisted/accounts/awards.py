@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Connection, String, cast, func, literal, select, true
+from msgspec.structs import replace
+from sqlalchemy import Connection, RowMapping, select, true
 
 from ctfd_twisted.accounts.history import Asker, named_challenges
 from ctfd_twisted.accounts.profiles import listed, show_team, show_user
@@ -17,10 +19,8 @@ from ctfd_twisted.competition.rules import Competition
 from ctfd_twisted.koth.tables import ticks
 from ctfd_twisted.scoring.tables import awards
 
-# The two kinds of awards that name a challenge: what a hint has cost, and the tick of a hill. CTFd's table has no
-# column that says of which.
-_HINT: Final = (awards.c.category == "hints") & (awards.c.name == literal("Hint ") + cast(hints.c.id, String))
-_TICK: Final = ticks.c.award_id == awards.c.id
+#: How the award is called that a hint has cost.
+_HINT: Final = re.compile(r"Hint ([0-9]{1,9})", re.ASCII)
 
 
 class Award(msgspec.Struct, frozen=True):
@@ -70,9 +70,23 @@ def list_awards(conn: Connection, competition: Competition, asker: Asker, user_i
         return tuple(Award(**row) for row in conn.execute(statement).mappings())
     if competition.frozen_at is not None:
         statement = statement.where(awards.c.date < competition.frozen_at)
-    about = func.coalesce(ticks.c.challenge_id, hints.c.challenge_id).label("about")
-    found = conn.execute(statement.add_columns(about).outerjoin(ticks, _TICK).outerjoin(hints, _HINT)).mappings().all()
+    # Two kinds of awards name a challenge, a hill's tick and a hint's cost; CTFd's table has no column that says which.
+    statement = statement.add_columns(ticks.c.challenge_id.label("hill"))
+    found = conn.execute(statement.outerjoin(ticks, ticks.c.award_id == awards.c.id)).mappings().all()
+    hinted = _hinted(conn, found)
     named = {None, *named_challenges(conn, competition, asker)}
-    untold = {"name": None, "description": None, "category": None}
-    told = [{**row, **({} if row["about"] in named else untold)} for row in found]
-    return tuple(Award(**{key: row[key] for key in Award.__struct_fields__}) for row in told)
+    return tuple(_told(row, in_full={row["hill"], hinted.get(row["id"])} <= named) for row in found)
+
+
+def _told(row: RowMapping, *, in_full: bool) -> Award:
+    award = Award(**{name: row[name] for name in Award.__struct_fields__})
+    return award if in_full else replace(award, name=None, description=None, category=None)
+
+
+def _hinted(conn: Connection, found: Sequence[RowMapping]) -> Mapping[int, int]:
+    """Return, by the ids of awards that are for hints, the challenges of the hints; 0 where a hint is gone."""
+    bought = {row["id"]: _HINT.fullmatch(row["name"] or "") for row in found if row["category"] == "hints"}
+    numbers = {award: int(name[1]) if name else 0 for award, name in bought.items()}
+    wanted = select(hints.c.id, hints.c.challenge_id).where(hints.c.id.in_(set(numbers.values())))
+    about = {row.id: row.challenge_id or 0 for row in conn.execute(wanted)}
+    return {award: about.get(number, 0) for award, number in numbers.items()}

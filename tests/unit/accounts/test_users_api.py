@@ -424,6 +424,10 @@ def test_an_award_tells_nobody_of_a_hidden_challenge(platform: MemoryPlatform, a
     nothing = (None, None, None)
     assert words(platform.client()) == words(platform.player("eve")) == [nothing, every[1], nothing]
     assert words(admin) == every
+    for challenge in challenges:
+        admin.patch(f"/api/v1/challenges/{challenge}", {"state": "visible"})
+    admin.delete("/api/v1/hints/1")  # from here on nothing says which challenge the award is about
+    assert words(platform.client()) == [nothing, *every[1:]]
     assert [award["name"] for award in ann.get("/api/v1/users/me/awards").data].count(None) == 0
 
 
