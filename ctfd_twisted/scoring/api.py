@@ -14,6 +14,7 @@ from ctfd_twisted.db.snapshot import KeyedSnapshots, Snapshot
 from ctfd_twisted.errors import NotFound
 from ctfd_twisted.http.answers import Answer, done, ok
 from ctfd_twisted.http.call import Call
+from ctfd_twisted.http.described import missing
 from ctfd_twisted.http.gates import ACCOUNTS_VISIBLE, ADMIN, SCORES_VISIBLE
 from ctfd_twisted.http.routes import Routes
 from ctfd_twisted.http.shared import Press, Shared
@@ -132,7 +133,13 @@ class AwardsApi:
         """All awards, or those that the query describes."""
         return ok(await self._db.read(awards_store.list_awards, call.query(awards_store.AwardFilter)))
 
-    @routes.post("/api/v1/awards", ADMIN, body=awards_store.AwardFields, data=awards_store.AwardShown)
+    @routes.post(
+        "/api/v1/awards",
+        ADMIN,
+        body=awards_store.AwardFields,
+        data=awards_store.AwardShown,
+        also=(missing("No such account."),),
+    )
     async def create(self, call: Call) -> Answer:
         """Give an award."""
         return ok(await self._db.run(awards_store.create_award, call.now, call.body(awards_store.AwardFields)))
