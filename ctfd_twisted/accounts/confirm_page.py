@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ctfd_twisted.accounts.confirmation import confirm_address, confirmed_address, make_confirmation
+from ctfd_twisted.accounts.confirmation import confirm_address, make_confirmation, read_confirmation
 from ctfd_twisted.accounts.keys import Keys
 from ctfd_twisted.accounts.rendering import Renderer
 from ctfd_twisted.db.database import Database
@@ -22,9 +22,9 @@ NO_MAIL: Final = (
 INVALID: Final = "Your confirmation link is invalid, please generate a new one"
 
 
-def verification_letter(post: Post, keys: Keys, call: Call, email: str) -> SealedLetter | None:
+def verification_letter(post: Post, keys: Keys, call: Call, email: str, password_mac: str) -> SealedLetter | None:
     """Return the letter with the link that confirms *email*; ``None`` where no mail is possible."""
-    url = call.absolute_url(f"/confirm/{make_confirmation(keys, call.now, email)}")
+    url = call.absolute_url(f"/confirm/{make_confirmation(keys, call.now, email, password_mac)}")
     return post.write(call.competition, "verification", email, url)
 
 
@@ -33,11 +33,13 @@ class ConfirmPage:
 
     routes = Routes()
 
-    def __init__(self, db: Database, pages: Renderer, keys: Keys, post: Post) -> None:
+    def __init__(self, db: Database, pages: Renderer, keys: Keys, post: Post, *, button: bool) -> None:
+        """Put the parts together; with a *button* a link alone confirms nothing: some mail servers follow links."""
         self._db = db
         self._pages = pages
         self._keys = keys
         self._post = post
+        self._button = button
 
     @routes.get("/confirm", ANYONE)
     def confirm_page(self, call: Call) -> Answer:
@@ -51,8 +53,9 @@ class ConfirmPage:
         """Send a new link."""
         if (elsewhere := self._elsewhere(call)) is not None:
             return elsewhere
-        email = call.require_player().email or ""
-        letter = verification_letter(self._post, self._keys, call, email)
+        player = call.require_player()
+        email = player.email or ""
+        letter = verification_letter(self._post, self._keys, call, email, player.session_hash)
         if letter is not None:
             await self._db.run(enqueue, call.now, letter)
         return self._pages.render(call, "confirm.html", infos=[f"Confirmation email sent to {email}!"])
@@ -62,14 +65,17 @@ class ConfirmPage:
         """Follow a link; nobody needs to be signed in."""
         if (impossible := self._without_mail(call)) is not None:
             return impossible
-        email = confirmed_address(self._keys, call.now, link)
-        if email is None:
+        claim = read_confirmation(self._keys, call.now, link)
+        if claim is None:
             return self._invalid(call)
+        if self._button and not call.argument("interaction"):
+            url = call.url(f"/confirm/{link}?interaction=1")
+            return self._pages.render(call, "confirm.html", interaction_url=url)
         letter = None
         if call.competition.truthy("verify_emails"):
-            letter = self._post.write(call.competition, "successful_registration", email, call.absolute_url("/"))
+            letter = self._post.write(call.competition, "successful_registration", claim.email, call.absolute_url("/"))
         try:
-            news = await self._db.run(confirm_address, call.now, email, letter)
+            news = await self._db.run(confirm_address, call.now, self._keys, claim, letter)
         except NotFound:
             return self._invalid(call)
         if not news:

@@ -51,7 +51,7 @@ def account_handlers(
         IntegrationsPage(db, pages, keys),
         RegisterPage(db, pages, hasher, keys, post),
         ResetPages(db, pages, hasher, keys, post),
-        ConfirmPage(db, pages, keys, post),
+        ConfirmPage(db, pages, keys, post, button=settings.confirmation_button),
         TeamPages(db, pages, hasher, keys),
         MeApi(db, passwords, boards),
         UsersApi(db, passwords, boards, post),

@@ -66,7 +66,7 @@ class RegisterPage:
             return self._page(call, wanted, form)
         hashed = await self._hasher.make(form.password)
         entrance = entrance_of(call, self._keys, hashed)
-        letter, onto = self._welcome(call, form.email)
+        letter, onto = self._welcome(call, form.email, entrance.password_mac)
         try:
             await self._db.run(register, call.now, call.competition, form, hashed, entrance, letter)
         except Invalid as refused:
@@ -77,13 +77,13 @@ class RegisterPage:
         )
         return onward(call, onto)
 
-    def _welcome(self, call: Call, email: str) -> tuple[SealedLetter | None, str]:
+    def _welcome(self, call: Call, email: str, password_mac: str) -> tuple[SealedLetter | None, str]:
         """Return the letter to a newcomer, and the page that comes next."""
         onto = "/team" if call.competition.teams else "/challenges"
         if not call.competition.truthy("verify_emails"):
             url = call.absolute_url("/")
             return self._post.write(call.competition, "successful_registration", email, url), onto
-        letter = verification_letter(self._post, self._keys, call, email)
+        letter = verification_letter(self._post, self._keys, call, email, password_mac)
         return letter, onto if letter is None else "/confirm"
 
     def _page(self, call: Call, wanted: Asked, form: NewUser | None = None, **context: Any) -> Answer:

@@ -141,7 +141,8 @@ class ResetPages:
             if _came_by_token(call):
                 call.end_session()  # or the way to the login page would lead back here
             raise call.to_login()
-        if owner.oauth_id is not None:
+        # Who was made to choose a password may, wherever they come from: nothing else is open to them.
+        if owner.oauth_id is not None and not (signed_in and _must_choose(call)):
             return self._page(call, infos=[FROM_ELSEWHERE])
         return owner
 

@@ -17,7 +17,7 @@ CTFD_ONLY = frozenset(
         *("SESSION_COOKIE_HTTPONLY", "SESSION_COOKIE_SAMESITE", "PERMANENT_SESSION_LIFETIME"),
         *("CROSS_ORIGIN_OPENER_POLICY", "LOG_FOLDER", "THEME_FALLBACK"),
         *("SWAGGER_UI", "UPDATE_CHECK", "RUN_ID", "HTML_SANITIZATION", "SAFE_MODE"),
-        *("EMAIL_CONFIRMATION_REQUIRE_INTERACTION", "PRESET_CONFIGS", "EXTRA_CONFIGS_FORCE_TYPES"),
+        *("PRESET_CONFIGS", "EXTRA_CONFIGS_FORCE_TYPES"),
         *("SQLALCHEMY_MAX_OVERFLOW", "SQLALCHEMY_POOL_PRE_PING"),
     }
 )
@@ -44,6 +44,7 @@ def report(configuration: Configuration, environ: Mapping[str, str]) -> Iterator
         "secret-key-file": _key(configuration),
         "preset-admin-file": _preset_admin(settings),
         "password-rounds": str(settings.password_rounds),
+        "confirmation-button": "true" if settings.confirmation_button else "false",
         "server-sent-events": "true" if settings.server_sent_events else "false",
     }
     rows = [(name, text, configuration.origins[name]) for name, text in shown.items()]

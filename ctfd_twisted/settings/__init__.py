@@ -101,6 +101,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     secret_key: bytes
     preset_admin: PresetAdmin | None
     password_rounds: int
+    confirmation_button: bool
     server_sent_events: bool
     mail: MailServer | None
     oauth: OAuthServer = OAuthServer()

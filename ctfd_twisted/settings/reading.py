@@ -59,6 +59,7 @@ def read_configuration(command_line: Given, environ: Mapping[str, str], *, creat
         trusted_hosts=sources.some("trusted-hosts", (), values.host_name),
         preset_admin=_preset_admin(sources),
         password_rounds=sources.one("password-rounds", 10, values.password_rounds),
+        confirmation_button=sources.one("confirmation-button", False, values.boolean),
         server_sent_events=sources.one("server-sent-events", True, values.boolean),  # noqa: FBT003 - its default
         mail=_mail_server(sources),
         oauth=_oauth_server(sources),

@@ -161,6 +161,12 @@ OPTIONS: Final = (
         ("CTFPLATFORM_PASSWORD_ROUNDS",),
     ),
     Option(
+        "confirmation-button",
+        "true|false",
+        "whether a link that confirms an address leads to a button: some mail servers follow links [default: false]",
+        ("CTFPLATFORM_CONFIRMATION_BUTTON", "EMAIL_CONFIRMATION_REQUIRE_INTERACTION"),
+    ),
+    Option(
         "server-sent-events",
         "true|false",
         "whether pages and programs may listen at /events [default: true]",

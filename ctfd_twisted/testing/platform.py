@@ -64,6 +64,7 @@ def settings_for_tests(**changes: Any) -> Settings:
         secret_key=b"a secret key for tests",
         preset_admin=None,
         password_rounds=4,
+        confirmation_button=False,
         server_sent_events=True,
         mail=None,
     )

@@ -98,6 +98,29 @@ def test_a_link_lives_half_an_hour_and_dies_with_the_address(platform: MemoryPla
     assert not verified(platform)
 
 
+def test_a_link_that_confirms_dies_with_the_password(platform: MemoryPlatform, eve: Client) -> None:
+    link = letters(platform)[0][2]
+    assert eve.patch("/api/v1/users/me", {"password": "another", "confirm": "secret"}).status == 200
+    assert said(eve.get(link)) == ["Your confirmation link is invalid, please generate a new one"]
+    assert not verified(platform)
+    send(eve, "/confirm")
+    assert eve.get(letters(platform)[0][2]).location == "/challenges"
+
+
+def test_where_mail_servers_follow_links_a_button_confirms() -> None:
+    platform = MemoryPlatform(mail=MailServer("mail.example", 25, "ctf@example.org"), confirmation_button=True)
+    platform.setup(verify_emails=True)
+    eve = platform.client()
+    eve.submit("/register", **NEW)
+    link = letters(platform)[0][2]
+    assert f'href="{link}?interaction=1"' in eve.get(link).text
+    assert not verified(platform)
+    assert eve.get(f"{link}?interaction=1").location == "/challenges"
+    assert verified(platform)
+    assert said(eve.get("/confirm/x")) == ["Your confirmation link is invalid, please generate a new one"]
+    platform.close()
+
+
 def test_the_page_is_for_those_who_have_to_confirm(platform: MemoryPlatform, eve: Client) -> None:
     assert "sent a link to <strong>eve@example.org</strong>" in eve.get("/confirm").text
     assert "send a link to <strong>eve@example.org</strong>" in eve.get("/confirm?flow=init").text

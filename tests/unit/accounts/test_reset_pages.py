@@ -220,11 +220,14 @@ def test_without_a_link_somebody_else_must_be_asked(platform: MemoryPlatform) ->
     assert "<form" not in reply.text.split("<main")[1]
 
 
-def test_accounts_from_elsewhere_have_no_password_to_choose(platform: MemoryPlatform, bob: Client) -> None:
+def test_who_came_from_elsewhere_and_must_choose_a_password_can(platform: MemoryPlatform, bob: Client) -> None:
     sets(platform, "bob", oauth_id=7)
-    page = bob.get(bob.get("/").location)
-    assert said(page)[0].startswith("Your account was registered with a 3rd party authentication provider.")
-    assert not has_form(page)
+    link = bob.get("/").location
+    assert has_form(bob.get(link))
+    told = said(platform.client().get(link))
+    assert told[0].startswith("Your account was registered with a 3rd party authentication provider.")
+    assert submit(bob, link, password="second").location == "/login"
+    assert platform.client().submit("/login", name="bob", password="second").location == "/challenges"
 
 
 def test_the_owner_is_told_by_mail(platform: MemoryPlatform, bob: Client) -> None:

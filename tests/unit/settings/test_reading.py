@@ -48,6 +48,7 @@ def test_the_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         secret_key=b"",
         preset_admin=None,
         password_rounds=10,
+        confirmation_button=False,
         server_sent_events=True,
         mail=None,
     )
