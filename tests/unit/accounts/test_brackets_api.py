@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlalchemy import Connection
 
 from ctfd_twisted.accounts.tables import brackets
+from ctfd_twisted.db.notices import touch
 from ctfd_twisted.db.writes import insert_row
 from ctfd_twisted.testing import MemoryPlatform
 from ctfd_twisted.testing.builders import an_award
@@ -61,7 +62,13 @@ def test_a_bracket_counts_at_once_and_leaves_nobody_in_it(platform: MemoryPlatfo
     admin = platform.admin()
     number = admin.post(BRACKETS, {"name": "Students", "type": "users"}).data["id"]
     ann = platform.player("ann", bracket_id=number)
-    platform.run(an_award, ann.get("/api/v1/users/me").data["id"])
+    ann_id = ann.get("/api/v1/users/me").data["id"]
+
+    def award(conn: Connection) -> None:
+        an_award(conn, ann_id)
+        touch(conn, "standings")
+
+    platform.run(award)
     platform.bus.publish(("standings",))
 
     def shown() -> str | None:
