@@ -47,6 +47,7 @@ setup(
         "msgspec>=0.19",
         "multipart>=1.2",
         "nh3>=0.2.18",
+        "pillow>=11",  # the pictures of shared solves, and what may be a logo
         "psycopg[binary]>=3.2",
         "pyopenssl>=24.1",
         "regex>=2024.5.15",  # regular expressions with a time limit, for flags

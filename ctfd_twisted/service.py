@@ -76,6 +76,7 @@ from ctfd_twisted.web.challenge_pages import view_renderer
 from ctfd_twisted.web.handlers import page_handlers
 from ctfd_twisted.web.pages import Pages
 from ctfd_twisted.web.share_pages import SharePages
+from ctfd_twisted.web.share_pictures import Pictures
 from ctfd_twisted.webhooks.alarm import MailAlarm
 from ctfd_twisted.webhooks.client import WebhookClient
 from ctfd_twisted.webhooks.dispatcher import Dispatcher
@@ -168,7 +169,7 @@ def make_platform(
         *webhook_handlers(clock, db, webhooks),
     ]
     custom_pages, page_routes = page_handlers(db, pages, assets, public_pages, apis, board)
-    shares = SharePages(db, pages, reader, keys.plain_mac)
+    shares = SharePages(db, pages, reader, keys.plain_mac, Pictures(in_thread(file_in), uploads.open))
     told = [*apis, *page_routes, shares]
     docs = ApiDocs(pages, told, malformed_status=settings.malformed_payload_status, root=settings.application_root)
     site = PlatformSite(pipeline, [*told, docs], custom_pages.fallback)

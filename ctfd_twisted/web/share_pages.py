@@ -6,7 +6,7 @@ import hmac
 import re
 from collections.abc import Callable, Mapping
 from html import escape
-from typing import Final, TypedDict
+from typing import Final, NamedTuple, TypedDict
 from urllib.parse import urlencode
 
 import msgspec
@@ -21,11 +21,15 @@ from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.gates import ANYONE, AUTHED
 from ctfd_twisted.http.routes import Routes
 from ctfd_twisted.web.pages import Pages
-from ctfd_twisted.web.share_reads import SharedSolve, read_shared_solve
+from ctfd_twisted.web.share_image import HEIGHT, WIDTH, Card
+from ctfd_twisted.web.share_pictures import Pictures
+from ctfd_twisted.web.share_reads import SharedSolve, read_logo, read_shared_solve
 
 #: Signs a text for good; CTFd's construction, so that links it has made lead here as well.
 Mac = Callable[[str], str]
 
+#: What it says changes with every solve, and who is in it may be hidden.
+_FRESH: Final = ((b"Cache-Control", b"no-cache"),)
 #: The one kind of link that there is.
 _SOLVE: Final = "solve"
 _PLACEHOLDER: Final = re.compile(r"\{\{\s*(\w+)\s*\}\}|\{(\w+)\}")
@@ -51,6 +55,14 @@ class ShareQuery(msgspec.Struct, frozen=True):
     mac: str = ""
 
 
+class _Wanted(NamedTuple):
+    """What a link carries, with nothing missing but perhaps the mac."""
+
+    user_id: int
+    challenge_id: int
+    mac: str
+
+
 class ShareLink(TypedDict):
     """A link that whoever follows it is told of a solve by."""
 
@@ -62,8 +74,9 @@ class SharePages:
 
     routes = Routes()
 
-    def __init__(self, db: Database, pages: Pages, views: Views, mac: Mac) -> None:
+    def __init__(self, db: Database, pages: Pages, views: Views, mac: Mac, pictures: Pictures) -> None:
         self._db = db
+        self._pictures = pictures
         self._pages = pages
         self._views = views
         self._mac = mac
@@ -84,23 +97,48 @@ class SharePages:
     @routes.get("/share/<kind>", ANYONE)
     async def show(self, call: Call, kind: str) -> Answer:
         """The page, with what other sites show of a link to it."""
+        wanted, mac = self._followed(call, kind)
+        if not hmac.compare_digest(mac.encode(), wanted.mac.encode("utf-8", "replace")):
+            raise NotFound
+        values = await self._values(call, await self._solve(call, wanted), wanted.challenge_id)
+        template = call.competition.text("social_share_solve_template") or _TEMPLATE
+        content = Markup(_filled(template, values))  # noqa: S704 - administrators' HTML, the values escaped
+        query = urlencode({"user_id": wanted.user_id, "challenge_id": wanted.challenge_id})
+        image = call.absolute_url(f"/share/{_SOLVE}/assets/{mac}.png?{query}")
+        return self._pages.render(call, "share.html", content=content, values=values, image=image, size=(WIDTH, HEIGHT))
+
+    @routes.get("/share/<kind>/assets/<name>", ANYONE)
+    async def picture(self, call: Call, kind: str, name: str) -> Answer:
+        """The picture that other sites show with a link."""
+        wanted, mac = self._followed(call, kind)
+        if not hmac.compare_digest(f"{mac}.png".encode(), name.encode("utf-8", "replace")):
+            raise NotFound
+        values = await self._values(call, await self._solve(call, wanted), wanted.challenge_id)
+        counted = f" · {values['solve_count']} {values['solve_count_word']}" if values["solve_count"] else ""
+        card = Card(
+            competition=values["ctf_name"],
+            account=values["account_name"],
+            challenge=values["challenge_name"],
+            numbers=f"{values['challenge_value']} points{counted}",
+        )
+        place = call.competition.text("ctf_logo")
+        logo = await self._db.read(read_logo, place) if place else None
+        return Answer(await self._pictures.of(card, logo, call.now), content_type="image/png", headers=_FRESH)
+
+    def _followed(self, call: Call, kind: str) -> tuple[_Wanted, str]:
+        """What a link asks for, and the mac that it must carry."""
         _require_shares(call)
         if kind != _SOLVE:
             raise NotFound
-        wanted = call.query(ShareQuery)
-        if wanted.user_id is None or wanted.challenge_id is None:
-            ids = {"user_id": wanted.user_id, "challenge_id": wanted.challenge_id}
+        query = call.query(ShareQuery)
+        if query.user_id is None or query.challenge_id is None:
+            ids = {"user_id": query.user_id, "challenge_id": query.challenge_id}
             raise Invalid({name: [REQUIRED] for name, value in ids.items() if value is None})
-        mac = self._mac(_signed_text(wanted.user_id, wanted.challenge_id))
-        if not hmac.compare_digest(mac.encode(), wanted.mac.encode("utf-8", "replace")):
-            raise NotFound
-        solve = await self._db.read(read_shared_solve, call.now, call.competition, wanted.user_id, wanted.challenge_id)
-        values = await self._values(call, solve, wanted.challenge_id)
-        template = call.competition.text("social_share_solve_template") or _TEMPLATE
-        content = Markup(_filled(template, values))  # noqa: S704 - administrators' HTML, the values escaped
-        logo = call.competition.text("ctf_logo")
-        image = f"/files/{logo}" if logo else "/themes/core/static/img/pennant.svg"
-        return self._pages.render(call, "share.html", content=content, values=values, image=call.absolute_url(image))
+        wanted = _Wanted(query.user_id, query.challenge_id, query.mac)
+        return wanted, self._mac(_signed_text(wanted.user_id, wanted.challenge_id))
+
+    async def _solve(self, call: Call, wanted: _Wanted) -> SharedSolve:
+        return await self._db.read(read_shared_solve, call.now, call.competition, wanted.user_id, wanted.challenge_id)
 
     async def _values(self, call: Call, solve: SharedSolve, challenge_id: int) -> dict[str, str]:
         """What stands for each placeholder; the count is empty where the caller may not see it."""

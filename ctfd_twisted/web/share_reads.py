@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Final
 
 import msgspec
 from sqlalchemy import Connection, select
@@ -10,11 +11,21 @@ from sqlalchemy import Connection, select
 from ctfd_twisted.accounts.tables import users
 from ctfd_twisted.challenges.asking import Account, reach_of
 from ctfd_twisted.challenges.rules import Reach
-from ctfd_twisted.challenges.tables import challenges
+from ctfd_twisted.challenges.tables import challenges, files
 from ctfd_twisted.competition.rules import Competition
 from ctfd_twisted.errors import NotFound
 from ctfd_twisted.scoring.accounts import TEAMS, USERS, account_kind
 from ctfd_twisted.scoring.tables import solves, submissions
+
+#: The kinds of files that everybody may have.
+_PUBLIC: Final = ("standard", "page")
+
+
+class Logo(msgspec.Struct, frozen=True):
+    """Where the competition's logo is, and what is there: its SHA-1 in hex, if that is known."""
+
+    location: str
+    sha1: str | None
 
 
 class SharedSolve(msgspec.Struct, frozen=True):
@@ -49,6 +60,14 @@ def read_shared_solve(
     if date is None or (freeze is not None and date >= freeze):
         raise NotFound
     return SharedSolve(account.user_name, account.team_name, challenge.name or "")
+
+
+def read_logo(conn: Connection, location: str) -> Logo | None:
+    """The logo at *location*, if a file is there that everybody may have."""
+    row = conn.execute(
+        select(files.c.sha1sum).where(files.c.location == location, files.c.type.in_(_PUBLIC)).order_by(files.c.id)
+    ).first()
+    return None if row is None else Logo(location, row.sha1sum)
 
 
 def _account(conn: Connection, competition: Competition, user_id: int) -> Account:

@@ -1,17 +1,21 @@
 """/api/v1/shares, and the pages to which such links lead."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 from sqlalchemy import Connection, update
 
 from ctfd_twisted.accounts.tables import teams, users
-from ctfd_twisted.challenges.tables import challenges, modules
+from ctfd_twisted.challenges.tables import challenges, files, modules
 from ctfd_twisted.db.notices import EVERYTHING, touch
 from ctfd_twisted.db.writes import insert_row
 from ctfd_twisted.testing import Client, MemoryPlatform
-from ctfd_twisted.testing.builders import a_challenge, a_solve, a_team
+from ctfd_twisted.testing.builders import a_challenge, a_solve, a_team, a_user
+from ctfd_twisted.web.share_image import picture_size
 
 SHARES = "/api/v1/shares"
 BASE = "http://ctf.example"
@@ -50,11 +54,19 @@ def link(client: Client, challenge: int) -> str:
     return url.removeprefix(BASE)
 
 
+def picture_of(path: str) -> str:
+    """Where the picture of the link *path* is."""
+    query, _, mac = path.removeprefix("/share/solve?").rpartition("&mac=")
+    return f"/share/solve/assets/{mac}.png?{query}"
+
+
 def test_a_link_says_who_has_solved_what(platform: MemoryPlatform) -> None:
-    text = platform.client().get(solved(platform)).text
+    path = solved(platform)
+    text = platform.client().get(path).text
     assert '<meta property="og:title" content="ann solved &lt;b&gt;Warm-up">' in text
     assert '<meta property="og:description" content="150 points in Test CTF, 1 solve">' in text
-    assert f'<meta property="og:image" content="{BASE}/themes/core/static/img/pennant.svg">' in text
+    assert f'<meta property="og:image" content="{BASE}{picture_of(path).replace("&", "&amp;")}">' in text
+    assert '<meta property="og:image:width" content="700">' in text
     assert "<h1>ann solved &lt;b&gt;Warm-up</h1>" in text
     assert f'<a href="{BASE}/register">' in text
 
@@ -62,11 +74,9 @@ def test_a_link_says_who_has_solved_what(platform: MemoryPlatform) -> None:
 def test_the_competition_words_the_page(platform: MemoryPlatform) -> None:
     platform.configure(
         social_share_solve_template="<i>{user_name}, {{ challenge_name }}, {solve_count} {solve_count_word} {else}</i>",
-        ctf_logo="abc/logo.png",
     )
     text = platform.client().get(solved(platform)).text
     assert "<i>ann, &lt;b&gt;Warm-up, 1 solve {else}</i>" in text
-    assert f'content="{BASE}/files/abc/logo.png"' in text
 
 
 def test_where_teams_play_the_team_is_named(platform: MemoryPlatform) -> None:
@@ -144,3 +154,67 @@ def test_what_can_not_be_shared(platform: MemoryPlatform) -> None:
     assert ann.post(SHARES, {"type": "other", "challenge_id": 1}).errors == {"type": ["Unknown share type"]}
     assert set(ann.post(SHARES, {}).errors) == {"type", "challenge_id"}
     assert platform.client().post(SHARES, {"type": "solve", "challenge_id": 1}).status == 403
+
+
+class TestPictures:
+    """What other sites show with a link."""
+
+    @pytest.fixture
+    def platform(self, tmp_path: Path) -> Iterator[MemoryPlatform]:
+        """A competition that has a folder for files."""
+        platform = MemoryPlatform(uploads=tmp_path).setup()
+        yield platform
+        platform.close()
+
+    def test_a_picture_is_a_png_of_700_by_360(self, platform: MemoryPlatform) -> None:
+        answer = platform.client().get(picture_of(solved(platform)))
+        assert (answer.status, answer.headers["content-type"]) == (200, "image/png")
+        assert picture_size(answer.body) == ("PNG", 700, 360)
+
+    def test_it_is_drawn_anew_when_what_it_says_has_changed(self, platform: MemoryPlatform) -> None:
+        path, visitor = picture_of(solved(platform)), platform.client()
+        first = visitor.get(path).body
+        assert visitor.get(path).body == first
+        within(platform, lambda conn: a_solve(conn, 1, a_user(conn)))
+        assert visitor.get(path).body != first
+
+    def test_it_has_the_competitions_logo(self, platform: MemoryPlatform, tmp_path: Path) -> None:
+        path, visitor = picture_of(solved(platform)), platform.client()
+        plain = visitor.get(path).body
+        written = BytesIO()
+        Image.new("RGB", (80, 40), "#ff0000").save(written, "PNG")
+        (tmp_path / "abc").mkdir()
+        (tmp_path / "abc" / "logo.png").write_bytes(written.getvalue())
+        platform.configure(ctf_logo="abc/logo.png")
+        assert visitor.get(path).body == plain
+        row = {"type": "standard", "location": "abc/logo.png", "sha1sum": "1"}
+        within(platform, lambda conn: insert_row(conn, files, row))
+        with Image.open(BytesIO(visitor.get(path).body)) as picture:
+            assert picture.getpixel((80, 60)) == (255, 0, 0)
+        within(platform, lambda conn: conn.execute(update(files).values(type="challenge")))
+        assert visitor.get(path).body == plain
+
+    def test_a_name_that_fits_no_link_leads_nowhere(self, platform: MemoryPlatform) -> None:
+        path, visitor = picture_of(solved(platform)), platform.client()
+        for wrong in (
+            path.replace(".png", ".jpg"),
+            path.replace(".png", "0.png"),
+            path.replace("challenge_id=1", "challenge_id=2"),
+            path.replace("/solve/", "/other/"),
+        ):
+            assert visitor.get(wrong).status == 404
+        assert visitor.get(path.partition("?")[0]).status == 400
+
+    def test_it_tells_nothing_that_is_hidden(self, platform: MemoryPlatform) -> None:
+        path, visitor = picture_of(solved(platform)), platform.client()
+        platform.configure(score_visibility="hidden")
+        counted = visitor.get(path).body
+        platform.configure(score_visibility="public")
+        assert visitor.get(path).body != counted
+        within(platform, lambda conn: conn.execute(update(users).values(hidden=True)))
+        assert visitor.get(path).status == 404
+
+    def test_it_goes_with_the_links(self, platform: MemoryPlatform) -> None:
+        path = picture_of(solved(platform))
+        platform.configure(social_shares=False)
+        assert platform.client().get(path).status == 403
