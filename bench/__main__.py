@@ -1,6 +1,8 @@
 """``python -m bench``: the real daemon on a seeded event, beside a bare Klein route of the same size.
 
 ``python -m bench hills``: the real daemon with many hills, and an agent.
+
+``python -m bench admin``: the real daemon on a big event, and an administrator.
 """
 
 from __future__ import annotations
@@ -14,11 +16,11 @@ from pathlib import Path
 
 import msgspec
 
-from bench import hills
+from bench import admin, hills
 from bench.event import Size, play
 from bench.load import Measured, Wanted, request, run
 from bench.rows import Row, rows
-from bench.server import Server, beside
+from bench.server import Server, beside, daemon
 from ctfd_twisted.db.engine import open_engines
 from ctfd_twisted.db.migrate import migrate
 
@@ -45,7 +47,9 @@ class Line(msgspec.Struct, frozen=True):
 def main() -> int:
     """Measure and print; status 1 where an answer was not what it should be."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("what", nargs="?", choices=["event", "hills"], default="event", help="what is measured")
+    parser.add_argument(
+        "what", nargs="?", choices=["event", "hills", "admin"], default="event", help="what is measured"
+    )
     parser.add_argument("--database", help="an empty PostgreSQL database to use instead of an SQLite file")
     parser.add_argument("--scale", type=float, default=1.0, help="so many times the usual number of requests")
     parser.add_argument("--only", default="", help="measure the rows whose name contains this")
@@ -54,6 +58,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         if options.what == "hills":
             return hills.measure(Path(folder), options.database, hills.Wanted(together=options.together))
+        if options.what == "admin":
+            return admin.measure(Path(folder), options.database, options.only)
         return _measure(Path(folder), options.database, options.scale, options.only)
 
 
@@ -63,12 +69,10 @@ def _measure(folder: Path, database: str | None, scale: float, only: str) -> int
     print("making the event ...", flush=True)
     migrate(engines.write_engine)
     event = play(engines.write_engine, Size())
-    twistd = [str(Path(sys.executable).with_name("twistd")), "--nodaemon", "--pidfile=", "ctfplatform"]
-    listen = ["--listen", "tcp:0:interface=127.0.0.1", "--trusted-proxies", "127.0.0.1/32"]
-    place = ["--data-dir", str(folder), "--database", url]
+    command = daemon(folder, url, "--trusted-proxies", "127.0.0.1/32")
     faults = 0
     with ExitStack() as stack:
-        platform = stack.enter_context(Server([*twistd, *listen, *place], folder / "platform.log"))
+        platform = stack.enter_context(Server(command, folder / "platform.log"))
         bare = stack.enter_context(Server([sys.executable, "-m", "bench.bare"], folder / "bare.log"))
         kind = "PostgreSQL" if database else "SQLite"
         print(f"{kind}, {event.challenges} challenges, memory before {platform.memory_mb:.0f} MB\n{HEADER}", flush=True)

@@ -13,7 +13,7 @@ def fill(conn: Connection, table: Table, columns: tuple[str, ...], rows: Iterabl
     names = ", ".join(columns)
     cursor = conn.connection.cursor()
     if conn.dialect.name == "postgresql":
-        with cursor.copy(f"COPY {table.name} ({names}) FROM STDIN") as copy:  # type: ignore[attr-defined]  # psycopg's
+        with cursor.copy(f"COPY {table.name} ({names}) FROM STDIN") as copy:
             for row in rows:
                 copy.write_row(row)
     else:

@@ -1,4 +1,4 @@
-"""A big event: what ``bench.event`` plays, ten times as large, with all the rows around it that administrators look at."""
+"""A big event: what ``bench.event`` plays, ten times as large, with all the rows around it that administrators see."""
 
 from __future__ import annotations
 
@@ -84,11 +84,11 @@ def _surround(conn: Connection, size: Size, chance: random.Random) -> None:
 
 def _add_administrator(conn: Connection, now: datetime, user_id: int) -> None:
     known = {"verified": True, "hidden": True, "banned": False, "change_password": False, "created": now}
-    conn.execute(users.insert().values(id=user_id, name="organiser", email="organiser@example.org", type="admin", **known))
-    lasts = {"created": now, "expiration": now + timedelta(days=30)}
     conn.execute(
-        tokens.insert().values(type="user", user_id=user_id, value=f"sha256${digest_of(TOKEN)}", **lasts)
+        users.insert().values(id=user_id, name="organiser", email="organiser@example.org", type="admin", **known)
     )
+    lasts = {"created": now, "expiration": now + timedelta(days=30)}
+    conn.execute(tokens.insert().values(type="user", user_id=user_id, value=f"sha256${digest_of(TOKEN)}", **lasts))
     if conn.dialect.name == "postgresql":
         conn.execute(text("SELECT setval(pg_get_serial_sequence('users', 'id'), :last)"), {"last": user_id})
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 from sqlalchemy import Connection, select, update
 
-from bench.server import Server, beside
+from bench.server import Server, beside, daemon
 from ctfd_twisted.competition.store import write_config
 from ctfd_twisted.db.engine import Engines, open_engines
 from ctfd_twisted.db.migrate import migrate
@@ -60,9 +60,7 @@ def measure(folder: Path, database: str | None, wanted: Wanted) -> int:
         agent = stack.enter_context(Server([sys.executable, "-m", "bench.agent"], folder / "agent.log"))
         with engines.write_engine.begin() as conn:
             _place(conn, agent.port, wanted)
-        twistd = [str(Path(sys.executable).with_name("twistd")), "--nodaemon", "--pidfile=", "ctfplatform"]
-        place = ["--listen", "tcp:0:interface=127.0.0.1", "--data-dir", str(folder), "--database", url]
-        platform = stack.enter_context(Server([*twistd, *place], folder / "platform.log"))
+        platform = stack.enter_context(Server(daemon(folder, url), folder / "platform.log"))
         measured = _watch(engines, platform, beside(engines), wanted)
         memory = platform.memory_mb
     how = "all at once" if wanted.together else "spread evenly"

@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -24,15 +24,20 @@ _LISTENS = re.compile(rb"http://127\.0\.0\.1:(\d+)")
 class Server:
     """A server process; its port is read from what it prints."""
 
-    def __init__(self, command: Sequence[str], log: Path, wait: float = 60) -> None:
+    def __init__(
+        self, command: Sequence[str], log: Path, wait: float = 60, environment: Mapping[str, str] | None = None
+    ) -> None:
         self._log = log
+        self._environment = {**os.environ, **(environment or {})}
         self._command = command
         self._wait = wait
         self.port = 0
 
     def __enter__(self) -> Self:
         with self._log.open("wb") as log:
-            self._process = subprocess.Popen(self._command, stdout=log, stderr=subprocess.STDOUT)  # noqa: S603 - ours
+            self._process = subprocess.Popen(  # noqa: S603 - ours
+                self._command, stdout=log, stderr=subprocess.STDOUT, env=self._environment
+            )
         deadline = time.monotonic() + self._wait
         while time.monotonic() < deadline and self._process.poll() is None:
             printed = self._log.read_bytes()
@@ -53,6 +58,11 @@ class Server:
             self._process.kill()
 
     @property
+    def pid(self) -> int:
+        """The process."""
+        return self._process.pid
+
+    @property
     def cpu_seconds(self) -> float:
         """What the process has used so far, user and system."""
         return cpu_seconds(self._process.pid)
@@ -60,9 +70,23 @@ class Server:
     @property
     def memory_mb(self) -> float:
         """Resident memory in megabytes."""
+        return self._megabytes("VmRSS")
+
+    @property
+    def peak_mb(self) -> float:
+        """The most of it that the process has ever had."""
+        return self._megabytes("VmHWM")
+
+    def _megabytes(self, name: str) -> float:
         status = Path(f"/proc/{self._process.pid}/status").read_text()
-        found = re.search(r"VmRSS:\s+(\d+) kB", status)
+        found = re.search(rf"{name}:\s+(\d+) kB", status)
         return int(found[1]) / 1024 if found else 0.0
+
+
+def daemon(folder: Path, url: str, *options: str) -> list[str]:
+    """The command that starts the platform on a port of its own."""
+    twistd = [str(Path(sys.executable).with_name("twistd")), "--nodaemon", "--pidfile=", "ctfplatform"]
+    return [*twistd, "--listen", "tcp:0:interface=127.0.0.1", "--data-dir", str(folder), "--database", url, *options]
 
 
 def cpu_seconds(pid: int) -> float:
