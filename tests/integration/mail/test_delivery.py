@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from sqlalchemy import select
-from twisted.internet.task import deferLater
+from twisted.internet.task import Clock, deferLater
 
 from ctfd_twisted.accounts.keys import Keys
 from ctfd_twisted.competition.rules import Competition
@@ -18,10 +18,12 @@ from ctfd_twisted.db.notices import Bus
 from ctfd_twisted.mail.dispatcher import MailDispatcher
 from ctfd_twisted.mail.post import Post
 from ctfd_twisted.mail.postman import Postman
+from ctfd_twisted.mail.rules import Letter, Route
 from ctfd_twisted.mail.sealing import Sealer
-from ctfd_twisted.mail.store import claim_due, enqueue
+from ctfd_twisted.mail.store import CLAIM, claim_due, enqueue
 from ctfd_twisted.mail.tables import outbox
 from ctfd_twisted.settings import MailServer
+from ctfd_twisted.testing import result_of
 from tests.integration.mail.conftest import Server, Spin, reactor
 
 SEALER = Sealer(Keys(b"a secret").mail_key())
@@ -71,3 +73,33 @@ def test_a_claim_of_one_node_is_passed_over_by_another(db: Database, engines: En
             second = claim_due(other, later, 5)
     assert [len(first), len(second)] == [1, 1]
     assert first[0].id != second[0].id
+
+
+class Kept(Postman):
+    """A postman who keeps what he is given."""
+
+    def __init__(self) -> None:
+        super().__init__(reactor)
+        self.sent: list[str] = []
+
+    async def send(self, route: Route, sender_name: str, letter: Letter, *, patience: float = 0) -> None:  # noqa: ARG002
+        self.sent.append(letter.recipient)
+
+
+def test_what_a_killed_node_had_claimed_another_sends_once(db: Database) -> None:
+    clock, kept = Clock(), Kept()
+    clock.advance(datetime(2026, 3, 14, tzinfo=UTC).timestamp())
+    now, settings = datetime.fromtimestamp(clock.seconds(), UTC), MailServer("h", 1, "s@x.co")
+    letter = Post(SEALER, settings).write(Competition({}), "verification", "a@b.co", "url")
+    assert letter is not None
+    result_of(db.run(enqueue, now, letter))
+    assert len(result_of(db.run(claim_due, now, 5))) == 1  # and there that node ends
+    dispatcher = MailDispatcher(db, clock, kept, SEALER, settings)
+    dispatcher.startService()
+    clock.advance(CLAIM.total_seconds() - 1)
+    assert kept.sent == []
+    clock.advance(2)
+    assert kept.sent == ["a@b.co"]
+    clock.advance(CLAIM.total_seconds() * 3)
+    assert kept.sent == ["a@b.co"]
+    result_of(dispatcher.stopService())
