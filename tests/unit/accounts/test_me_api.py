@@ -99,6 +99,8 @@ def test_an_unchanged_name_and_address_ask_for_nothing(platform: MemoryPlatform,
     platform.configure(name_changes=False, domain_whitelist="elsewhere.org")
     assert bob.patch(ME, {"name": "bob", "email": "bob@example.org"}).status == 200
     assert errors(bob, {"name": "bobby"}) == {"name": ["Name changes are disabled"]}
+    eve = browser(" eve ", email="eve@example.org")
+    assert eve.patch(ME, {"name": " eve "}).data["name"] == " eve "
 
 
 def test_a_new_address_must_be_verified_again_where_that_is_asked(platform: MemoryPlatform, browser: SignUp) -> None:
