@@ -14,6 +14,7 @@ from ctfd_twisted.archive.rules import archive_name, sheet_name
 from ctfd_twisted.archive.sheets import find_sheet
 from ctfd_twisted.errors import Invalid, NotFound
 from ctfd_twisted.files.rules import disposition
+from ctfd_twisted.files.trouble import reached
 from ctfd_twisted.http.answers import Answer, StreamedAnswer
 from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.described import Described
@@ -101,9 +102,8 @@ class ExportsApi:
         return await self._sheet(name, sheet_name(call.competition.name, name))
 
     async def _archive(self, call: Call) -> Answer:
-        return self._download(
-            await self._exporter.archive(call.now), ZIP, archive_name(call.competition.name, call.now)
-        )
+        written = await reached(self._exporter.archive(call.now))
+        return self._download(written, ZIP, archive_name(call.competition.name, call.now))
 
     async def _sheet(self, sheet: str, name: str) -> Answer:
         return self._download(await self._exporter.sheet(sheet), CSV, name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Any, Final, TypeVar
@@ -32,15 +32,15 @@ from ctfd_twisted.archive.fitting import Column, Kind, fitted, upgraded
 from ctfd_twisted.archive.progress import Progress
 from ctfd_twisted.archive.reading import Archive, CannotImport, Row
 from ctfd_twisted.archive.report import Report
-from ctfd_twisted.archive.store import LEFT_OUT, PAGE, ctfd_tables, own_tables
+from ctfd_twisted.archive.store import DEPLOYMENT, LEFT_OUT, PAGE, ctfd_tables, locations, own_tables
 from ctfd_twisted.challenges.tables import challenges
 from ctfd_twisted.competition.store import read_competition, write_config
 from ctfd_twisted.competition.tables import config
 from ctfd_twisted.db.adopt import CTFD_1, CTFD_REVISIONS, CTFD_VERSION
 from ctfd_twisted.db.migrate import HEAD
 from ctfd_twisted.db.notices import EVERYTHING, touch
-from ctfd_twisted.db.tables import leases
 from ctfd_twisted.db.types import JSONObject, JSONValue, UTCDateTime
+from ctfd_twisted.files.loose import loosen, settle
 from ctfd_twisted.schema import metadata
 from ctfd_twisted.scoring.store import recompute_values
 
@@ -72,20 +72,32 @@ def check_manifest(archive: Archive) -> None:
         )
 
 
-def load(conn: Connection, now: datetime, archive: Archive, progress: Progress) -> Report:
+def announce(conn: Connection, now: datetime, coming: Collection[str]) -> frozenset[str]:
+    """Write down that content comes to those locations of *coming* that no row names, and return them."""
+    new = frozenset(coming) - frozenset(locations(conn))
+    loosen(conn, new, now)
+    return new
+
+
+def load(conn: Connection, archive: Archive, progress: Progress, brought: Collection[str] = ()) -> Report:
     """Replace everything in the database by what is in *archive*. Raises ``CannotImport``, ``Abandoned``.
 
-    Sessions and letters that wait go as well. What has changed is told to everybody; values that follow the solves are
-    recomputed.
+    Content has been *brought* to some locations. That which only old rows named may go. Sessions and
+    letters that wait go as well. What has changed is told to everybody; values that follow the solves are recomputed.
     """
-    del now
     loading = _Loading(conn, archive, progress)
     loading.check()
+    before = locations(conn)
     _wipe(conn)
     for table in _in_order():
         loading.fill(table)
     loading.finish()
-    recompute_values(conn)
+    loading.revalue()
+    after = locations(conn)
+    for page in _cut(iter({*after, *brought})):
+        settle(conn, page)
+    loosen(conn, set(before) - {*after, *brought})
+    loading.report.named = after
     touch(conn, EVERYTHING)
     return loading.report
 
@@ -99,7 +111,7 @@ def _in_order() -> list[Table]:
 def _wipe(conn: Connection) -> None:
     for table_name, column in _LATER.items():
         conn.execute(update(metadata.tables[table_name]).values({column: None}))
-    gone = {*(table.name for table in _in_order()), *LEFT_OUT} - {leases.name}
+    gone = {*(table.name for table in _in_order()), *LEFT_OUT} - DEPLOYMENT
     for table in reversed(metadata.sorted_tables):
         if table.name in gone:
             conn.execute(delete(table))
@@ -122,7 +134,6 @@ class _Loading:
         report.revision = archive.revision()
         self._lacking = lacking(report.revision)
         check_manifest(archive)
-        self._progress.begin(archive.size)
         known = {table.name for table in ctfd_tables()} | {"alembic_version"}
         for name in sorted(archive.tables.keys() - known):
             report.note(name, "is a table that is not known here, and was left out")
@@ -206,6 +217,13 @@ class _Loading:
         if self._conn.execute(select(users.c.id).where(users.c.type == "admin").limit(1)).first() is None:
             self.report.note(users.name, "nobody in the archive is an administrator")
 
+    def revalue(self) -> None:
+        """Have values follow the solves that count now; CTFd leaves them as they were when somebody is banned."""
+        stored = {row.id: row.value for row in self._conn.execute(select(challenges.c.id, challenges.c.value))}
+        values = recompute_values(self._conn)
+        moved = sum(stored[number] != value for number, value in values.items())
+        self.report.note("challenges.value", "did not follow the solves that count, and does now", moved)
+
     def _refer(self, table: Table, column: str, pairs: Sequence[Mapping[str, int]]) -> None:
         target = next(iter(table.c[column].foreign_keys)).column
         for page in _cut(iter(pairs)):
@@ -250,11 +268,11 @@ class _Loading:
 
 def _advance_sequences(conn: Connection) -> None:
     for table in _in_order():
-        key = table.c.get("id")
-        if key is None or not key.primary_key or key.autoincrement is False or key.foreign_keys:
+        key = table.autoincrement_column
+        if key is None:
             continue
         last = select(func.coalesce(func.max(key), 0) + 1).scalar_subquery()
-        sequence = func.pg_get_serial_sequence(table.name, "id")
+        sequence = func.pg_get_serial_sequence(table.name, key.name)
         conn.execute(select(func.setval(sequence, last, text("false"))).where(sequence.is_not(None)))
 
 

@@ -12,6 +12,8 @@ class Report:
         self.revision = ""
         self.rows: dict[str, int] = {}
         self.uploads = 0
+        #: Where rows say that files are.
+        self.named: tuple[str, ...] = ()
         self._notes: Counter[tuple[str, str]] = Counter()
 
     def note(self, about: str, what: str, times: int = 1) -> None:

@@ -15,6 +15,7 @@ from ctfd_twisted.challenges.tables import challenges, dynamic_challenge, files
 from ctfd_twisted.competition.tables import config
 from ctfd_twisted.db.adopt import CTFD_HEAD, DYNAMIC_HEAD, VERSION_TABLE
 from ctfd_twisted.db.tables import alembic_version, leases
+from ctfd_twisted.files.tables import loose
 from ctfd_twisted.mail.tables import outbox
 from ctfd_twisted.schema import metadata
 from ctfd_twisted.scoring.tables import solves, submissions
@@ -23,8 +24,10 @@ from ctfd_twisted.scoring.tables import solves, submissions
 PAGE: Final = 1000
 #: How the names of our own tables begin.
 _OURS: Final = "ctfp_"
-#: Of this deployment and this moment alone: nobody is signed in elsewhere, and letters are sealed with the secret key.
-LEFT_OUT: Final = frozenset({sessions.name, leases.name, outbox.name})
+#: What nodes are doing, and where content lies: of this deployment alone, whatever competition is on it.
+DEPLOYMENT: Final = frozenset({leases.name, loose.name})
+#: In no archive: that, who is signed in here, and letters, which are sealed with the secret key.
+LEFT_OUT: Final = DEPLOYMENT | {sessions.name, outbox.name}
 
 _DYNAMIC: Final = "dynamic_challenges_alembic_version"
 _IS_HASH: Final = tokens.c.value.startswith(HASHED, autoescape=True)

@@ -75,6 +75,10 @@ def parser() -> Parser:
         "file", nargs="?", metavar="FILE.zip", help="where to [default: the competition's name and the hour]"
     )
 
+    import_ = _add(commands, "import", _import, "put an archive, of this platform or CTFd, in the place of everything")
+    import_.add_argument("archive", metavar="ARCHIVE.zip", help="the archive")
+    import_.add_argument("--dry-run", action="store_true", help="change nothing, and say what would come of it")
+
     _add(commands, "check-config", _check_config, "print the effective configuration and where each value came from")
 
     demo = _add(commands, "demo", _demo, "run a small live competition on this machine, until interrupted", options=())
@@ -182,6 +186,17 @@ def _export(chosen: argparse.Namespace) -> None:
 
     settings = _configuration(chosen).settings
     print(f"Exported to {export_archive(settings, None if chosen.file is None else values.path(chosen.file))}")
+
+
+def _import(chosen: argparse.Namespace) -> None:
+    # As above.
+    from ctfd_twisted.ops.import_archive import import_archive  # noqa: PLC0415
+
+    settings = _configuration(chosen).settings
+    report = import_archive(settings, values.path(chosen.archive), dry_run=chosen.dry_run, say=print)
+    for line in report.lines():
+        print(line)
+    print("Nothing was changed" if chosen.dry_run else "Imported; everybody has to sign in again")
 
 
 def _check_config(chosen: argparse.Namespace) -> None:

@@ -18,7 +18,7 @@ from ctfd_twisted.archive.writing import add_uploads, write_tables
 from ctfd_twisted.competition.store import read_competition
 from ctfd_twisted.db.adopt import recognise
 from ctfd_twisted.db.engine import open_engines
-from ctfd_twisted.files.disk import Disk
+from ctfd_twisted.files.stores import store_at
 from ctfd_twisted.ops.administration import CannotAdminister
 from ctfd_twisted.settings import Settings
 
@@ -31,15 +31,16 @@ def export_archive(settings: Settings, target: Path | None) -> Path:
     """
     now = datetime.now(UTC)
     engines = open_engines(settings.database)
+    uploads = store_at(settings.uploads, settings.upload_limit, 1)
     try:
         with engines.reader() as conn, conn.begin():
             if recognise(conn).kind != "ours":
                 raise CannotAdminister("the database has no schema of the platform yet; run ctfplatform migrate")
             place = target or Path(_file_name(conn, now)).absolute()
-            with _growing(place) as file, _bar() as progress:
+            with _growing(place) as file, bar(" rows") as progress:
                 contents = write_tables(conn, now, file, progress)
                 conn.rollback()  # what follows may take long, and needs no state of the database
-                add_uploads(file, contents, Disk(settings.uploads).open, progress)
+                add_uploads(file, contents, uploads.open, progress)
     except OSError as error:
         raise CannotAdminister(f"the archive can't be written: {error}") from None
     finally:
@@ -67,11 +68,12 @@ def _growing(place: Path) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def _bar() -> Iterator[Progress]:
-    with tqdm(unit=" rows", file=sys.stderr, disable=None, leave=False) as bar:
+def bar(unit: str) -> Iterator[Progress]:
+    """Progress in *unit* that a bar on a terminal shows."""
+    with tqdm(unit=unit, unit_scale=True, file=sys.stderr, disable=None, leave=False) as shown:
 
         def tell(progress: Progress) -> None:
-            bar.total = progress.total
-            bar.update(progress.done - bar.n)
+            shown.total = progress.total
+            shown.update(progress.done - shown.n)
 
         yield Progress(tell)
