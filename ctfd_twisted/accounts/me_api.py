@@ -149,7 +149,7 @@ class MeApi:
         return done()
 
     async def _sessions(self, call: Call, user_id: int) -> Answer:
-        found = await self._db.read(sessions.list_sessions, call.now, user_id)
+        found = await self._db.read(sessions.list_sessions, call.now, user_id, self._passwords.keys)
         present = None if call.sid is None else sessions.name_of(sid_hash(call.sid))
         return ok([_session(session, current=session.id == present) for session in found])
 

@@ -38,6 +38,11 @@ class Passwords:
         self._hasher = hasher
         self._keys = keys
 
+    @property
+    def keys(self) -> Keys:
+        """The keys by which sessions know their passwords."""
+        return self._keys
+
     async def of_admin(self, body: AccountBody) -> NewPassword:
         """Hash the new password that an administrator set; an empty one counts."""
         return await self._new(body) if body.password is not UNSET else NewPassword()

@@ -122,11 +122,12 @@ def renew_session(conn: Connection, now: datetime, sid: str, password_mac: str |
         touch(conn, topic_of(hashed))
 
 
-def list_sessions(conn: Connection, now: datetime, user_id: int) -> tuple[OpenSession, ...]:
-    """Return the sessions of a user that have not expired, the newest first."""
+def list_sessions(conn: Connection, now: datetime, user_id: int, keys: Keys) -> tuple[OpenSession, ...]:
+    """Return the sessions of a user that are open, the newest first: not those that a changed password has ended."""
+    mac = keys.password_mac(conn.scalar(select(users.c.password).where(users.c.id == user_id)))
     found = conn.execute(
         select(sessions)
-        .where(sessions.c.user_id == user_id, sessions.c.expires > now)
+        .where(sessions.c.user_id == user_id, sessions.c.expires > now, sessions.c.password_mac == mac)
         .order_by(sessions.c.created.desc(), sessions.c.sid_hash)
     )
     return tuple(

@@ -29,6 +29,7 @@ from ctfd_twisted.http.call import Call, Front
 from ctfd_twisted.http.callers import MISS, STALE, Callers, Tracker
 from ctfd_twisted.http.cookies import COOKIE
 from ctfd_twisted.http.errors import UNAUTHORIZED, NotFoundInApi, error_answer, error_text
+from ctfd_twisted.http.gates import ANYONE
 from ctfd_twisted.http.hosts import is_host, is_served
 from ctfd_twisted.http.limits import SHARED, RateLimits
 from ctfd_twisted.http.routes import BY_SESSION, Handler, Limit, Route
@@ -198,15 +199,19 @@ class Pipeline:
         if authorization and (call.is_json or route.is_api):
             await self._find_by_token(call, authorization)
         elif call.sid is not None:
-            await self._find_by_session(call, call.sid)
+            await self._find_by_session(call, call.sid, route)
         if call.player is not None:
             writes = request.method not in SAFE
             self._tracker.saw(call.player, call.address, call.now, writes=writes)
 
-    async def _find_by_session(self, call: Call, sid: str) -> None:
+    async def _find_by_session(self, call: Call, sid: str, route: Route) -> None:
         found = self._callers.ready_session(sid, call.now)
         player = await self._callers.session(sid, call.now) if found is MISS else found
         if player is STALE:
+            if route.gates == (ANYONE,) and call.request.method in SAFE and not (route.is_api or call.is_json):
+                # The login page, the way out and a link to a new password are for visitors, too.
+                call.end_session()
+                return
             raise self._ended(call)
         call.player = player
 

@@ -14,7 +14,7 @@ from ctfd_twisted.accounts.bodies import NewPassword, OwnTeamBody, OwnUserBody, 
 from ctfd_twisted.accounts.brackets import BracketFilter, list_brackets
 from ctfd_twisted.accounts.deletion import delete_team, delete_user
 from ctfd_twisted.accounts.history import Asker, list_submissions, list_team_deeds, list_user_deeds
-from ctfd_twisted.accounts.keys import sid_hash
+from ctfd_twisted.accounts.keys import Keys, sid_hash
 from ctfd_twisted.accounts.membership import add_member, disband_own_team, remove_member
 from ctfd_twisted.accounts.players import load_player
 from ctfd_twisted.accounts.profiles import AccountFilter, list_teams, list_users, show_user
@@ -182,8 +182,11 @@ def test_one_registers_and_signs_in(any_conn: Connection, now: datetime) -> None
     found = sessions.find_session(any_conn, sid_hash("s.x"))
     assert found is not None
     assert (found.player.id, found.expires) == (user_id, now + timedelta(days=7))
-    sessions.renew_session(any_conn, now + timedelta(days=1), "s.x", "new mac")
-    (open_one,) = sessions.list_sessions(any_conn, now, user_id)
+    keys = Keys(b"a key")
+    sessions.renew_session(any_conn, now + timedelta(days=1), "s.x", "mac of another password")
+    assert sessions.list_sessions(any_conn, now, user_id, keys) == ()
+    sessions.renew_session(any_conn, now + timedelta(days=1), "s.x", keys.password_mac("hash"))
+    (open_one,) = sessions.list_sessions(any_conn, now, user_id, keys)
     assert open_one.expires == now + timedelta(days=8)
     assert sessions.end_sessions(any_conn, user_id, but="s.x") == 0
     assert sessions.end_sessions(any_conn, user_id) == 1

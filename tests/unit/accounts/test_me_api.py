@@ -123,6 +123,7 @@ def test_a_new_password_ends_every_session_but_the_one_that_changed_it(
     assert reply.status == 200
     assert reply.headers["set-cookie"].startswith("session=s.")
     assert bob.get(ME, **JSON).status == 200
+    assert [session["current"] for session in bob.get(f"{ME}/sessions", **JSON).data] == [True]
     stale = elsewhere.get(ME, **JSON)
     assert stale.status == 401
     assert stale.json["message"].startswith("The server could not verify that you are authorized")
@@ -137,6 +138,23 @@ def test_a_stale_session_of_a_page_goes_to_the_login(admin: Client, browser: Sig
     admin.patch(f"/api/v1/users/{user_id}", {"password": "set by admin"})
     assert bob.get("/themes/core/static/js/theme.js").status == 200  # what a page loads is nobody's
     assert bob.get("/settings").location == "/login?next=%2Fsettings%3F"
+
+
+@pytest.mark.parametrize("path", ["/login", "/reset_password", "/confirm/x", "/register", "/"])
+def test_a_stale_session_keeps_nobody_from_what_is_open_to_all(
+    platform: MemoryPlatform, admin: Client, browser: SignUp, path: str
+) -> None:
+    bob, visitor = browser("bob"), platform.client()
+    admin.patch(f"/api/v1/users/{bob.get(ME, **JSON).data['id']}", {"password": "set by admin"})
+    shown, expected = bob.get(path), visitor.get(path)
+    assert (shown.status, shown.headers.get("location")) == (expected.status, expected.headers.get("location"))
+    assert bob.get(ME, **JSON).status == 403  # the cookie went with the answer
+
+
+def test_a_stale_session_leads_nobody_from_the_login_straight_out_again(admin: Client, browser: SignUp) -> None:
+    bob = browser("bob")
+    admin.patch(f"/api/v1/users/{bob.get(ME, **JSON).data['id']}", {"password": "set by admin"})
+    assert bob.get("/logout").location == "/"
 
 
 def test_an_empty_password_is_dropped(platform: MemoryPlatform, browser: SignUp) -> None:
