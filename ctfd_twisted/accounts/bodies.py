@@ -74,8 +74,8 @@ class UserBody(PersonBody, frozen=True, kw_only=True):
     change_password: bool | UnsetType | None = UNSET
 
 
-class NewUserBody(UserBody, frozen=True, kw_only=True):
-    """What an administrator sends about a new user. Read as a ``UserBody``, because other faults are told first."""
+class NewUserBody(msgspec.Struct, frozen=True, kw_only=True):
+    """What may not lack of a new user; it stands beside the keys of ``UserBody``, by which it is read."""
 
     name: Name
     password: str
@@ -102,8 +102,8 @@ class TeamBody(GroupBody, frozen=True, kw_only=True):
     secret: Text | UnsetType | None = UNSET
 
 
-class NewTeamBody(TeamBody, frozen=True, kw_only=True):
-    """What an administrator sends about a new team. Read as a ``TeamBody``, because other faults are told first."""
+class NewTeamBody(msgspec.Struct, frozen=True, kw_only=True):
+    """What may not lack of a new team; it stands beside the keys of ``TeamBody``, by which it is read."""
 
     name: Name
     password: str

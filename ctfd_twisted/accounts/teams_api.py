@@ -22,7 +22,6 @@ from ctfd_twisted.accounts.views import TeamForAdmins, TeamListed, TeamProfile, 
 from ctfd_twisted.accounts.views import team_profile as profile_shown
 from ctfd_twisted.db.database import Database
 from ctfd_twisted.http.answers import Answer, done, ok
-from ctfd_twisted.http.bodies import read_struct
 from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.described import Body
 from ctfd_twisted.http.gates import ACCOUNTS_VISIBLE, ADMIN, SCORES_VISIBLE, TEAMS_MODE
@@ -66,7 +65,7 @@ class TeamsApi:
         found = await self._db.read(list_teams, wanted, page.number)
         return ok([team_listed(team, to_admin=call.is_admin) for team in found.items], meta=page.meta(found.total))
 
-    @routes.post(_ALL, TEAMS_MODE, ADMIN, body=NewTeamBody, data=TeamForAdmins)
+    @routes.post(_ALL, TEAMS_MODE, ADMIN, body=(NewTeamBody, TeamBody), data=TeamForAdmins)
     async def create_team(self, call: Call) -> Answer:
         """Create a team without members."""
         sent = read_sent(call, TeamBody)
@@ -104,7 +103,7 @@ class TeamsApi:
         raw = call.body_object() if call.raw_body().strip() else {}
         if not raw:
             return ok(invite_shown(await self._db.read(membership.make_invite, call.now, self._keys, team_id)))
-        return ok(await self._db.run(membership.add_member, team_id, read_struct(raw, TeamMember).user_id))
+        return ok(await self._db.run(membership.add_member, team_id, call.body(TeamMember).user_id))
 
     @routes.delete(_MEMBERS, TEAMS_MODE, ADMIN, body=TeamMember, data=list[int])
     async def remove_member(self, call: Call, team_id: int) -> Answer:

@@ -80,7 +80,9 @@ class UsersApi:
         found = await self._db.read(list_users, wanted, page.number)
         return ok([user_shown(user, to_admin=call.is_admin) for user in found.items], meta=page.meta(found.total))
 
-    @routes.post("/api/v1/users", ADMIN, query=Notify, body=NewUserBody, data=UserForAdmins, also=(NO_FIELD,))
+    @routes.post(
+        "/api/v1/users", ADMIN, query=Notify, body=(NewUserBody, UserBody), data=UserForAdmins, also=(NO_FIELD,)
+    )
     async def create_user(self, call: Call) -> Answer:
         """Create a user."""
         sent = read_sent(call, UserBody)
