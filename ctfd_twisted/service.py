@@ -26,7 +26,10 @@ from ctfd_twisted.accounts.oauth_rules import provider_of
 from ctfd_twisted.accounts.reset_pages import new_password_first
 from ctfd_twisted.accounts.tracker import AddressTracker
 from ctfd_twisted.archive.api import ExportsApi, SendFile
+from ctfd_twisted.archive.desk import ImportDesk
 from ctfd_twisted.archive.exporter import Exporter
+from ctfd_twisted.archive.import_api import ImportIntake, ImportPages
+from ctfd_twisted.archive.importer import Importer
 from ctfd_twisted.challenges.handlers import challenge_handlers
 from ctfd_twisted.challenges.reader import ChallengeReader
 from ctfd_twisted.competition.configs_api import ConfigsApi
@@ -47,7 +50,7 @@ from ctfd_twisted.files.sending import Download
 from ctfd_twisted.files.stores import store_at
 from ctfd_twisted.http.call import Front
 from ctfd_twisted.http.cookies import Cookies
-from ctfd_twisted.http.intake import Intake
+from ctfd_twisted.http.intake import Intake, Intakes
 from ctfd_twisted.http.pipeline import Pipeline
 from ctfd_twisted.http.server import QuietSite
 from ctfd_twisted.http.site import PlatformSite, mounted
@@ -146,6 +149,7 @@ def make_platform(
     uploads = store_at(settings.uploads, settings.upload_limit, FILERS)
     files = FileRoom(db, uploads, in_thread(file_in), now)
     exporter = Exporter(db, in_thread(file_in), uploads.open, settings.data_dir)
+    desk = ImportDesk(Importer(db, in_thread(file_in), uploads, settings.data_dir), in_thread(file_in), now)
     reader = ChallengeReader(db, bus)
     challenges = challenge_handlers(
         db, behind, reader, sign=keys.sign, render_view=view_renderer(pages), remove_files=files.uploads.remove
@@ -162,6 +166,7 @@ def make_platform(
         *content_handlers(db),
         ExportsApi(exporter, _send_file(in_thread(file_in), clock)),
         AdminBackupPages(pages, lambda: exporter.under_way),
+        ImportPages(pages, desk, in_thread(file_in), settings.data_dir),
         ConfigsApi(db),
         NoticesApi(db),
         EventsApi(hub, enabled=settings.server_sent_events),
@@ -182,7 +187,8 @@ def make_platform(
     }
     by_itself = [make() for role, make in by_role.items() if role in settings.roles]
     services = [behind, hub, Feed(db, hub, now), *by_itself]
-    intake = files.intake(pipeline.lets_in, settings.application_root, settings.upload_limit)
+    large = pipeline.lets_in, settings.application_root, settings.upload_limit
+    intake = Intakes(files.intake(*large), ImportIntake(settings.data_dir, in_thread(file_in), *large))
     return Platform(site.resource(), pipeline, intake, uploads, services)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Coroutine
 from datetime import datetime
 from pathlib import Path
@@ -14,6 +13,7 @@ from twisted.python.failure import Failure
 
 from ctfd_twisted.archive.progress import Abandoned, Progress
 from ctfd_twisted.archive.sheets import write_sheet
+from ctfd_twisted.archive.unnamed import unnamed_file
 from ctfd_twisted.archive.writing import OpenUpload, add_uploads, write_tables
 from ctfd_twisted.db.database import Database
 from ctfd_twisted.db.threads import InThread
@@ -94,7 +94,7 @@ class Exporter:
         await turns.acquire()
         try:
             progress.advance(0)  # or nobody wants it any more
-            file = await self._in_thread(_new_file, self._folder)
+            file = await self._in_thread(unnamed_file, self._folder)
             try:
                 await write(file, progress)
                 return Written(file, await self._in_thread(file.seek, 0, 2))
@@ -103,9 +103,3 @@ class Exporter:
                 raise
         finally:
             turns.release()
-
-
-def _new_file(folder: Path) -> BinaryIO:
-    """A file without a name: whatever becomes of this process, it does not stay."""
-    folder.mkdir(parents=True, exist_ok=True)
-    return tempfile.TemporaryFile(dir=folder)

@@ -114,7 +114,10 @@ def _wipe(conn: Connection) -> None:
     gone = {*(table.name for table in _in_order()), *LEFT_OUT} - DEPLOYMENT
     for table in reversed(metadata.sorted_tables):
         if table.name in gone:
-            conn.execute(delete(table))
+            try:
+                conn.execute(delete(table))
+            except IntegrityError as error:  # another program's table refers to it
+                raise CannotImport(f"{table.name} can't be emptied: {' '.join(str(error.orig).split())}") from None
 
 
 class _Loading:

@@ -148,3 +148,30 @@ def taken_by(request: Any) -> Taking | None:
     """The body that was taken while it arrived; None where the request holds it."""
     found: Taking | None = getattr(request, "taking", None)
     return found
+
+
+class Intakes:
+    """Several intakes, of which the first that takes a body has it; one limit holds for all."""
+
+    def __init__(self, *intakes: Intake) -> None:
+        self._intakes = intakes
+        self.limit = max(intake.limit for intake in intakes)
+        self.in_thread = intakes[0].in_thread
+
+    def _of(self, request: Request) -> Intake | None:
+        return next((intake for intake in self._intakes if intake.takes(request)), None)
+
+    def takes(self, request: Request) -> bool:
+        """Whether one of them takes it."""
+        return self._of(request) is not None
+
+    async def admits(self, request: Request) -> bool:
+        """Whether that one lets the sender in."""
+        intake = self._of(request)
+        return intake is not None and await intake.admits(request)
+
+    def receiver(self, request: Request) -> Receiver:
+        """What that one takes it with."""
+        intake = self._of(request)
+        assert intake is not None  # noqa: S101 - it was admitted by one
+        return intake.receiver(request)
