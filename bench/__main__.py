@@ -3,6 +3,8 @@
 ``python -m bench hills``: the real daemon with many hills, and an agent.
 
 ``python -m bench admin``: the real daemon on a big event, and an administrator.
+
+``python -m bench uploads``: one large upload, into a folder and into a bucket.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from bench import admin, hills
+from bench import admin, hills, uploads
 from bench.event import Size, play
 from bench.load import Measured, Wanted, request, run
 from bench.rows import Row, rows
@@ -48,16 +50,19 @@ def main() -> int:
     """Measure and print; status 1 where an answer was not what it should be."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument(
-        "what", nargs="?", choices=["event", "hills", "admin"], default="event", help="what is measured"
+        "what", nargs="?", choices=["event", "hills", "admin", "uploads"], default="event", help="what is measured"
     )
     parser.add_argument("--database", help="an empty PostgreSQL database to use instead of an SQLite file")
     parser.add_argument("--scale", type=float, default=1.0, help="so many times the usual number of requests")
     parser.add_argument("--only", default="", help="measure the rows whose name contains this")
     parser.add_argument("--together", action="store_true", help="hills: all are due at the same moments")
+    parser.add_argument("--mebibytes", type=int, default=2048, help="uploads: the size of each")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         if options.what == "hills":
             return hills.measure(Path(folder), options.database, hills.Wanted(together=options.together))
+        if options.what == "uploads":
+            return uploads.measure(Path(folder), options.mebibytes)
         if options.what == "admin":
             return admin.measure(Path(folder), options.database, options.only)
         return _measure(Path(folder), options.database, options.scale, options.only)

@@ -9,7 +9,7 @@ from typing import Final
 from msgspec import Struct
 from multipart import MultipartError, MultipartSegment, PushMultipartParser
 
-from ctfd_twisted.errors import DomainError, Invalid, TooLarge
+from ctfd_twisted.errors import Invalid, TooLarge
 from ctfd_twisted.files.content import Staged, Store
 from ctfd_twisted.files.rules import Place, safe_name
 from ctfd_twisted.http.forms import TEXT, boundary_of, unreadable
@@ -35,8 +35,8 @@ class Received:
         self._store = store
         self.fields: dict[str, str] = {}
         self.parts: list[Part] = []
-        #: Why the upload can't be taken: it is broken, or the store refuses.
-        self.problem: DomainError | OSError | None = None
+        #: Why the upload can't be taken: it is broken, the store refuses, or there is a defect of ours.
+        self.problem: Exception | None = None
         #: Whether a file came whose name nothing is left of; the fields behind it may still be wanted.
         self.unnamed = False
         self._parser: PushMultipartParser | None = None
@@ -63,7 +63,7 @@ class Received:
                     self._end()
                 else:
                     self._take(event)
-        except (MultipartError, DomainError, OSError) as error:
+        except Exception as error:  # noqa: BLE001 - whoever answers raises it; parts of an upload must not pass for it
             self._give_up(error)
 
     def finish(self) -> None:
@@ -114,6 +114,6 @@ class Received:
         elif segment is not None and segment.name and segment.filename is None:
             self.fields[segment.name] = self._text.decode("utf-8", "replace").replace("\0", "")
 
-    def _give_up(self, error: MultipartError | DomainError | OSError) -> None:
+    def _give_up(self, error: Exception) -> None:
         self.problem = unreadable(str(error.args[0])) if isinstance(error, MultipartError) else error
         self.discard()

@@ -20,6 +20,7 @@ from boto3.exceptions import Boto3Error
 from boto3.s3.transfer import TransferConfig
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import ResponseParserError
 
 from ctfd_twisted.files.content import Content, Elsewhere, StoreTrouble
 from ctfd_twisted.files.rules import Version, content_type, disposition, is_location
@@ -158,6 +159,8 @@ class S3:
             raise self._trouble(f"{said.get('Code')}: {said.get('Message')}") from error
         except (BotoCoreError, Boto3Error) as error:
             raise self._trouble(str(error)) from error
+        except (ResponseParserError, KeyError) as error:
+            raise self._trouble("what answers does not speak like S3") from error
 
     def _trouble(self, why: str) -> StoreTrouble:
         return StoreTrouble(f"bucket {self.bucket.name!r} can't be reached: {' '.join(why.split())}")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import traceback
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -161,6 +163,38 @@ def test_a_server_that_is_not_there_is_told_of_whatever_is_asked(server: BucketS
             ask()
         assert KEYS["AWS_SECRET_ACCESS_KEY"] not in "".join(traceback.format_exception(trouble.value))
     store.client.close()
+
+
+class Website(BaseHTTPRequestHandler):
+    """Answers everybody, but not as S3 does."""
+
+    def do_GET(self) -> None:
+        page = b"{}" if self.path.startswith("/other/") else b"<Welcome/>"
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(page)))
+        self.end_headers()
+        self.wfile.write(page)
+
+    do_POST = do_GET  # noqa: N815 - http.server's name
+
+    def log_message(self, *_: object) -> None:
+        """Keep quiet."""
+
+
+@pytest.fixture
+def website() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Website) as website:
+        threading.Thread(target=website.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{website.server_port}"
+        website.shutdown()
+
+
+def test_a_server_that_is_something_else_is_told_of(server: BucketServer, website: str) -> None:
+    for name in ("other", "welcome"):
+        store = S3(replace(server.bucket(), endpoint_url=website, name=name), 2**30, 2)
+        with pytest.raises(StoreTrouble, match=r"Internal Server Error|what answers does not speak like S3"):
+            put(store, "abc/a.txt")
+        store.client.close()
 
 
 def test_missing_keys_are_told_of(server: BucketServer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ import pytest
 from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransportWithDisconnection
 
+from ctfd_twisted.files.disk import StagedFile
 from ctfd_twisted.http.server import BODY_LIMIT, QuietSite
 from ctfd_twisted.testing import MemoryPlatform
 
@@ -136,6 +137,20 @@ def test_a_body_that_is_no_form_is_refused_and_leaves_nothing(
     connection.send(body)
     assert connection.status == 400
     assert b"The form can't be read" in connection.got
+    assert stored(uploads) == []
+
+
+def test_a_defect_on_the_way_is_no_empty_upload(
+    site: QuietSite, token: str, uploads: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def break_down(_file: object, _data: object) -> None:
+        raise RuntimeError("a defect")
+
+    monkeypatch.setattr(StagedFile, "write", break_down)
+    connection = Connection(site)
+    connection.begin(len(HEAD) + 1 + len(TAIL), token)
+    connection.send(HEAD + b"x" + TAIL)
+    assert connection.status == 500
     assert stored(uploads) == []
 
 
