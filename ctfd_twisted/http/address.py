@@ -43,6 +43,16 @@ def _parsed(address: str) -> IPv4Address | IPv6Address | None:
     return parsed.ipv4_mapped or parsed if isinstance(parsed, IPv6Address) else parsed
 
 
+@lru_cache(maxsize=10_000)
+def neighbourhood(address: str) -> str:
+    """What requests from *address* are counted for: an IPv4 address itself, the /64 of an IPv6 one.
+
+    A machine in an IPv6 network may have any address of its /64, and so all of them.
+    """
+    parsed = _parsed(address)
+    return str(IPv6Network((parsed, 64), strict=False)) if isinstance(parsed, IPv6Address) else address
+
+
 def _hops(forwarded: Sequence[str]) -> Iterable[str]:
     for value in forwarded:
         for hop in value.split(","):

@@ -22,7 +22,7 @@ from twisted.web.server import Request
 from ctfd_twisted.competition.rules import Competition
 from ctfd_twisted.db.snapshot import Snapshot
 from ctfd_twisted.errors import DomainError, Forbidden, Malformed, NotFound, Unauthorized
-from ctfd_twisted.http.address import Network, client_address, is_trusted
+from ctfd_twisted.http.address import Network, client_address, is_trusted, neighbourhood
 from ctfd_twisted.http.answers import JSON, Answer, RedirectTo, StreamedAnswer, json_answer, redirect
 from ctfd_twisted.http.bodies import INTEGERS
 from ctfd_twisted.http.call import Call, Front
@@ -236,14 +236,15 @@ class Pipeline:
     def _count(self, call: Call, route: Route, limit: Limit) -> None:
         """Count against the account at this address, and against the address as a wide budget: many share one."""
         endpoint, seconds = f"{route.method} {route.path}", call.now.timestamp()
+        there = neighbourhood(call.address)
         if call.player is not None:
             who: str | None = str(call.player.id)
         else:
             who = call.sid if limit.by == BY_SESSION else call.form(limit.by) if limit.by else None
         if who:
-            self._limits.count((endpoint, call.address, who.strip().lower()), limit.requests, limit.seconds, seconds)
+            self._limits.count((endpoint, there, who.strip().lower()), limit.requests, limit.seconds, seconds)
         wide = call.competition.integer("rate_limit_shared_address", SHARED) if who else 1
-        self._limits.count((endpoint, call.address), limit.requests * max(1, wide), limit.seconds, seconds)
+        self._limits.count((endpoint, there), limit.requests * max(1, wide), limit.seconds, seconds)
 
     def _keep_out(self, call: Call) -> None:
         player = call.player

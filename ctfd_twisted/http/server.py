@@ -7,6 +7,7 @@ from typing import Any, Final
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.internet.protocol import connectionDone
+from twisted.protocols.basic import LineReceiver
 from twisted.python.failure import Failure
 from twisted.web.http import HTTPChannel
 from twisted.web.resource import IResource
@@ -18,6 +19,10 @@ from ctfd_twisted.http.intake import Intake, Taking
 BODY_LIMIT: Final = 8 * 1024 * 1024
 #: Seconds after which an idle connection is closed.
 IDLE: Final = 60
+#: A request has to be complete so many seconds after it began, unless it is so many bytes longer by then: who sends
+#: one byte a minute would keep a connection for ever.
+COMPLETE: Final = IDLE
+LEAST: Final = 64 * 1024
 #: Seconds that a client has to agree to the end of its connection.
 AGREE: Final = 2
 
@@ -108,6 +113,8 @@ class Channel(HTTPChannel):
     site: QuietSite
     _ending = False
     _abort: IDelayedCall | None = None
+    _begun = False
+    _since = 0
 
     def connectionMade(self) -> None:
         """Be known to the site."""
@@ -120,6 +127,20 @@ class Channel(HTTPChannel):
         if self._abort is not None and self._abort.active():
             self._abort.cancel()
         self.site.forget(self)
+
+    def dataReceived(self, data: bytes) -> None:
+        """Take what has come; more time is given to a new request, and to one that grows fast enough."""
+        self._since += len(data)
+        if not self._begun or self._since >= LEAST:
+            self._begun, self._since = True, 0
+            self.resetTimeout()
+        # Not twisted.web's own, which gives more time to each byte.
+        LineReceiver.dataReceived(self, data)
+
+    def requestDone(self, request: Request) -> None:  # noqa: N802 - twisted.web's name
+        """Go on to the next request, which may have come already."""
+        self._begun = False
+        super().requestDone(request)
 
     def loseConnection(self) -> None:  # noqa: N802 - twisted.web's name
         """Close the connection when everything is written."""

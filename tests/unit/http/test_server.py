@@ -11,7 +11,7 @@ from twisted.internet.testing import StringTransportWithDisconnection
 from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET, Request
 
-from ctfd_twisted.http.server import AGREE, BODY_LIMIT, QuietSite
+from ctfd_twisted.http.server import AGREE, BODY_LIMIT, COMPLETE, IDLE, LEAST, QuietSite
 
 
 class Waits(Resource):
@@ -78,6 +78,54 @@ def site(resource: Waits, clock: Clock) -> Iterator[QuietSite]:
 
 
 GET = "GET / HTTP/1.1\nHost: x\n\n"
+
+
+def test_a_request_that_comes_a_line_at_a_time_has_a_minute(site: QuietSite, clock: Clock) -> None:
+    slow, silent = Connection(site), Connection(site)
+    clock.advance(IDLE - 1)
+    slow.send("GET / HTTP/1.1\n")
+    clock.advance(2)
+    assert (slow.open, silent.open) == (True, False), "a request that has begun has time of its own"
+    for number in range(5):
+        slow.send(f"X-Header-{number}: x\n")
+        clock.advance(COMPLETE / 5 - 1)
+    assert slow.open
+    slow.send("X")
+    clock.advance(5)
+    assert not slow.open
+
+
+def test_a_body_may_take_its_time_while_it_grows(site: QuietSite, resource: Waits, clock: Clock) -> None:
+    growing, dripping = Connection(site), Connection(site)
+    for connection in (growing, dripping):
+        connection.send(f"POST / HTTP/1.1\nHost: x\nContent-Length: {4 * LEAST}\n\n")
+    for _ in range(4):
+        clock.advance(COMPLETE - 1)
+        growing.send("x" * LEAST)
+        if dripping.open:
+            dripping.send("x")
+    assert (growing.open, dripping.open) == (True, False)
+    assert len(resource.requests) == 1
+    clock.advance(COMPLETE * 10)
+    assert growing.open, "who waits for an answer waits for us"
+    resource.answer()
+    growing.send(GET)
+    resource.answer()
+    assert growing.got.count(b"HTTP/1.1 200") == 2
+
+
+def test_requests_that_came_together_are_answered_in_turn(site: QuietSite, resource: Waits, clock: Clock) -> None:
+    connection = Connection(site)
+    connection.send(GET * 3 + "GET / HTTP/1.1\n")
+    for _ in range(3):
+        clock.advance(COMPLETE + 1)
+        assert len(resource.requests) == 1
+        resource.answer()
+    assert connection.got.count(b"HTTP/1.1 200") == 3
+    clock.advance(COMPLETE - 1)
+    assert connection.open
+    clock.advance(2)
+    assert not connection.open
 
 
 @pytest.mark.parametrize("expect", ["", "Expect: 100-continue\n"])
