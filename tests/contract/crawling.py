@@ -10,7 +10,13 @@ from typing import Any
 from ctfd_twisted.testing import Client, MemoryPlatform, Reply
 
 #: What is not asked for: what ends the session, a stream that never ends, and files that come with the program.
-LEFT_OUT = {"/logout", "/events", "/<path:path>", "/themes/<theme>/static/<path:path>", "/plugins/<name>/assets/<path:path>"}
+LEFT_OUT = {
+    "/logout",
+    "/events",
+    "/<path:path>",
+    "/themes/<theme>/static/<path:path>",
+    "/plugins/<name>/assets/<path:path>",
+}
 
 _PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
 
@@ -20,17 +26,17 @@ def paths(platform: MemoryPlatform, values: Mapping[str, Sequence[object]]) -> I
     resource: Any = platform.platform.resource
     for method, route in sorted(resource._site.known):
         if method == "GET" and route not in LEFT_OUT:
-            names = _PARAMETER.findall(route)
+            # What stands before, between and after the parameters, and their names.
+            plain, names = _PARAMETER.split(route)[::2], _PARAMETER.findall(route)
             for chosen in product(*(values[name] for name in names)):
-                filled = iter(chosen)
-                yield _PARAMETER.sub(lambda _, filled=filled: str(next(filled)), route)
+                yield "".join(f"{text}{value}" for text, value in zip(plain, (*chosen, ""), strict=True))
 
 
 def crawled(client: Client, wanted: Sequence[str]) -> dict[str, Reply]:
-    """The answer to each of *wanted*, to a browser and to a script."""
-    replies = {}
-    for path in wanted:
-        replies[path] = client.get(path)
-        if "/api/v1/" in path:
-            replies[f"{path} as JSON"] = client.get(path, content_type="application/json")
-    return replies
+    """The answer to each of *wanted*: of the REST API to a script, of pages to a browser."""
+    return {path: asked(client, path) for path in wanted}
+
+
+def asked(client: Client, path: str) -> Reply:
+    """The answer to one path."""
+    return client.get(path, content_type="application/json" if path.startswith("/api/") else "text/html")
