@@ -98,7 +98,16 @@ class Found(NamedTuple):
 def list_submissions(conn: Connection, wanted: SubmissionFilter, page: Page) -> Found:
     """The submissions that *wanted* describes, by id."""
     total = conn.execute(matching(select(func.count()).select_from(submissions), submissions, wanted)).scalar_one()
-    rows = matching(_shown(), submissions, wanted).order_by(submissions.c.id).limit(page.size).offset(page.offset)
+    if page.offset >= total:
+        return Found([], total)
+    ids = matching(select(submissions.c.id), submissions, wanted)
+    # What stands before a page is skipped as ids alone, from the nearer end: of a late page that is next to nothing.
+    until = min(page.offset + page.size, total)
+    if page.offset > total // 2:
+        ids = ids.order_by(submissions.c.id.desc()).offset(total - until).limit(until - page.offset)
+    else:
+        ids = ids.order_by(submissions.c.id).offset(page.offset).limit(page.size)
+    rows = _shown().where(submissions.c.id.in_(ids)).order_by(submissions.c.id)
     return Found([_readout(row) for row in conn.execute(rows)], total)
 
 

@@ -49,16 +49,15 @@ def read_overview(conn: Connection, competition: Competition) -> Overview:
         return int(conn.execute(statement).scalar() or 0)
 
     visible = challenges.c.state == "visible"
-    of_type = select(submissions.c.type, func.count()).group_by(submissions.c.type)
-    by_type = {row[0]: row[1] for row in conn.execute(of_type)}
+    of_type = select(func.count()).select_from(submissions)
     return Overview(
         users=count(select(func.count()).select_from(users)),
         teams=count(select(func.count()).select_from(teams)),
         addresses=count(select(func.count(tracking.c.ip.distinct()))),
         challenges=count(select(func.count()).select_from(challenges).where(visible)),
         points=count(select(func.sum(challenges.c.value)).where(visible, challenges.c.type != "koth")),
-        right=by_type.get("correct", 0),
-        wrong=by_type.get("incorrect", 0),
+        right=count(of_type.where(submissions.c.type == "correct")),
+        wrong=count(of_type.where(submissions.c.type == "incorrect")),
         solved=_solved(conn, competition),
         failing=failing_hills(conn),
         disabled=tuple(

@@ -46,6 +46,7 @@ INDEXES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("submissions_challenge", "submissions", ("challenge_id",)),
     ("submissions_date", "submissions", ("date",)),
     ("submissions_team_challenge", "submissions", ("team_id", "challenge_id", "type", "date")),
+    ("submissions_type", "submissions", ("type", "id")),
     ("submissions_user_challenge", "submissions", ("user_id", "challenge_id", "type", "date")),
     ("tags_challenge", "tags", ("challenge_id",)),
     ("teams_bracket", "teams", ("bracket_id",)),
@@ -68,6 +69,7 @@ TABLES = (
     "ctfp_leases",
     "ctfp_secrets",
     "ctfp_loose_files",
+    "ctfp_imports",
     "ctfp_sessions",
     "ctfp_token_uses",
     "ctfp_challenge_ends",
@@ -126,6 +128,15 @@ def _common() -> None:
         _id(),
         Column("location", Text, nullable=False),
         Column("since", DateTime),
+    )
+    op.create_table(
+        "ctfp_imports",
+        _id(),
+        Column("began", DateTime, nullable=False),
+        Column("ended", DateTime),
+        Column("trial", Boolean, nullable=False),
+        Column("problem", Text),
+        Column("lines", JSON),
     )
 
 
