@@ -45,6 +45,7 @@ from ctfd_twisted.db.snapshot import Snapshot
 from ctfd_twisted.db.threads import InThread, in_thread, start_in
 from ctfd_twisted.files.content import Content, Store
 from ctfd_twisted.files.handlers import FileRoom
+from ctfd_twisted.files.keeping import PictureKeeper
 from ctfd_twisted.files.rules import Version
 from ctfd_twisted.files.sending import Download
 from ctfd_twisted.files.stores import store_at
@@ -145,9 +146,10 @@ def make_platform(
     sealer, postman = Sealer(keys.mail_key()), Postman(clock)
     post = Post(sealer, settings.mail)
     board = PublicBoard(db, settings.application_root)
-    accounts = account_handlers(db, pages, hasher, keys, post, OAuthClient(clock, oauth_reach), settings, board)
     uploads = store_at(settings.uploads, settings.upload_limit, FILERS)
     files = FileRoom(db, uploads, in_thread(file_in), now)
+    keep = PictureKeeper(files.uploads, uploads, in_thread(file_in)).keep
+    accounts = account_handlers(db, pages, hasher, keys, post, OAuthClient(clock, oauth_reach), settings, board, keep)
     exporter = Exporter(db, in_thread(file_in), uploads.open, settings.data_dir)
     desk = ImportDesk(Importer(db, in_thread(file_in), uploads, settings.data_dir), in_thread(file_in), now)
     reader = ChallengeReader(db, bus)

@@ -18,7 +18,7 @@ from ctfd_twisted.accounts.reading import Passwords
 from ctfd_twisted.accounts.register_page import RegisterPage
 from ctfd_twisted.accounts.rendering import Renderer
 from ctfd_twisted.accounts.reset_pages import ResetPages
-from ctfd_twisted.accounts.setup_page import SetupPage
+from ctfd_twisted.accounts.setup_page import KeepPictures, SetupPage
 from ctfd_twisted.accounts.sign_in_pages import SignInPages
 from ctfd_twisted.accounts.team_pages import TeamPages
 from ctfd_twisted.accounts.teams_api import TeamsApi
@@ -40,12 +40,13 @@ def account_handlers(
     client: OAuthClient,
     settings: Settings,
     board: BoardKeeper,
+    keep: KeepPictures,
 ) -> list[HasRoutes]:
     """Every class of routes about users, teams, tokens, groups and fields, and the forms that lead to them."""
     passwords = Passwords(hasher, keys)
     boards = Boards(board)
     return [
-        SetupPage(db, pages, hasher, keys),
+        SetupPage(db, pages, hasher, keys, keep),
         SignInPages(db, pages, hasher, keys, settings.preset_admin),
         OAuthPages(db, keys, client, settings.oauth),
         IntegrationsPage(db, pages, keys),

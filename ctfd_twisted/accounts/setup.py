@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
@@ -40,11 +41,17 @@ _MAIL_KEYS: Final = (
 _COLOR: Final = re.compile(r"#[0-9a-fA-F]{3,8}|[a-zA-Z]{1,30}|(?:rgb|hsl)a?\([0-9.,%/ ]{1,60}\)")
 _INDEX: Final = """\
 <div class="welcome">
+{picture}\
   <h1>{ctf_name}</h1>
   <p>{ctf_description}</p>
   <p>The competition is ready. <a href="admin">Log in to its administration</a> to write challenges and this page.</p>
 </div>
 """
+
+
+#: The banner, or else the logo; its location needs no escaping. The heading below it says what it stands for.
+_PICTURE: Final = '  <p><img src="files/{}" alt=""></p>\n'
+_NO_PICTURES: Final[Mapping[str, str]] = {}
 
 
 class SetupForm(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,12 +96,18 @@ def setup_problems(conn: Connection, form: SetupForm) -> list[str]:
 
 
 def set_up_competition(
-    conn: Connection, now: datetime, form: SetupForm, password_hash: str, entrance: Entrance | None = None
+    conn: Connection,
+    now: datetime,
+    form: SetupForm,
+    password_hash: str,
+    entrance: Entrance | None = None,
+    pictures: Mapping[str, str] = _NO_PICTURES,
 ) -> int:
     """Store the settings, the first page and the first administrator, and return the administrator's id.
 
-    The administrator is hidden and not verified, and signed in where there is an *entrance*. Raises ``Invalid`` with
-    all problems in the general slot, and then nothing is stored.
+    *pictures* are the locations of uploaded ones by their keys (``files.pictures.PICTURES``). The administrator is
+    hidden and not verified, and signed in where there is an *entrance*. Raises ``Invalid`` with all problems in the
+    general slot, and then nothing is stored.
     """
     serialise(conn, "users")
     competition = read_competition(conn)
@@ -116,11 +129,12 @@ def set_up_competition(
         "social_shares": form.social_shares,
         "team_size": form.team_size,
         **dict.fromkeys(_MAIL_KEYS),
+        **pictures,
     }
     if form.theme_color and not competition.text("theme_header"):
         values["theme_header"] = _style(form.theme_color)
     write_config(conn, {**values, "setup": True})
-    _add_index_page(conn, form.ctf_name)
+    _add_index_page(conn, form.ctf_name, pictures.get("ctf_banner") or pictures.get("ctf_logo"))
     admin_id = insert_user(
         conn,
         now,
@@ -147,7 +161,7 @@ def _style(color: str) -> str:
     )
 
 
-def _add_index_page(conn: Connection, title: str) -> None:
+def _add_index_page(conn: Connection, title: str, picture: str | None) -> None:
     if conn.execute(select(pages.c.id).where(pages.c.route == "index")).first() is not None:
         return  # kept from before a reset of the accounts
     insert_row(
@@ -156,7 +170,7 @@ def _add_index_page(conn: Connection, title: str) -> None:
         {
             "title": title[:80],
             "route": "index",
-            "content": _INDEX,
+            "content": _INDEX.replace("{picture}", "" if picture is None else _PICTURE.format(picture)),
             "draft": False,
             "hidden": False,
             "auth_required": False,

@@ -7,7 +7,7 @@ nested parts keeps that busy for a quarter of a minute. So it is told to leave b
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import parse_qsl
 
 from multipart import MultipartError, MultipartSegment, PushMultipartParser
@@ -69,6 +69,39 @@ def _multipart(content_type: bytes, body: bytes) -> dict[str, str]:
     except MultipartError as error:
         raise unreadable(str(error.args[0])) from None
     return fields
+
+
+class SentFile(NamedTuple):
+    """A file that came with a form: the name that its sender gives it, and its bytes."""
+
+    filename: str
+    content: bytes
+
+
+def form_files(content_type: bytes, body: bytes) -> dict[str, SentFile]:
+    """The files of a form, the last of each field; where none was chosen, browsers send one without a name.
+
+    Raises ``Invalid`` where the form is broken. Uploads that may be large go another way (``files/upload_api.py``).
+    """
+    if content_type.split(b";", 1)[0].strip().lower() != _MULTIPART:
+        return {}
+    files: dict[str, SentFile] = {}
+    part: MultipartSegment | None = None
+    content = bytearray()
+    try:
+        with PushMultipartParser(boundary_of(content_type), max_segment_count=FIELDS) as parser:
+            for event in parser.parse(body):
+                if isinstance(event, MultipartSegment):
+                    part, content = event, bytearray()
+                elif part is None or not part.name or not part.filename:
+                    continue
+                elif event is None:
+                    files[part.name] = SentFile(part.filename, bytes(content))
+                else:
+                    content += event
+    except MultipartError as error:
+        raise unreadable(str(error.args[0])) from None
+    return files
 
 
 def boundary_of(content_type: bytes) -> bytes:

@@ -12,11 +12,10 @@ from twisted.internet.defer import DeferredLock
 from ctfd_twisted.challenges.memo import Memo
 from ctfd_twisted.db.threads import InThread
 from ctfd_twisted.files.content import Content
+from ctfd_twisted.files.pictures import LARGEST_PICTURE
 from ctfd_twisted.web.share_image import Card, draw
 from ctfd_twisted.web.share_reads import Logo
 
-#: Bytes of a logo that is drawn.
-LARGEST: Final = 4 * 2**20
 #: Bytes that kept pictures may take together.
 _ROOM: Final = 8 * 2**20
 
@@ -57,7 +56,7 @@ class Pictures:
             if content is None:
                 return None
             try:
-                return content.file.read(LARGEST) if content.version.size <= LARGEST else None
+                return content.file.read(LARGEST_PICTURE) if content.version.size <= LARGEST_PICTURE else None
             finally:
                 content.file.close()
         except OSError:

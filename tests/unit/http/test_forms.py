@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ctfd_twisted.errors import Invalid, TooLarge
-from ctfd_twisted.http.forms import FIELDS, TEXT, read_form
+from ctfd_twisted.http.forms import FIELDS, TEXT, form_files, read_form
 
 URLENCODED = b"application/x-www-form-urlencoded; charset=utf-8"
 MULTIPART = b'multipart/form-data; boundary="----edge"'
@@ -68,3 +68,19 @@ def test_a_broken_form_is_the_senders_mistake(kind: bytes, body: bytes) -> None:
 def test_text_has_a_bound(kind: bytes, body: bytes) -> None:
     with pytest.raises(TooLarge):
         read_form(kind, body)
+
+
+def test_files_have_a_name_and_bytes() -> None:
+    parts = [
+        'name="text"\r\n\r\nplain',
+        'name="logo"; filename="first.png"\r\n\r\n1',
+        'name="logo"; filename="a b.png"\r\nContent-Type: image/png\r\n\r\n\x00\r\n2',
+        'name="none"; filename=""\r\n\r\n',
+        'name="empty"; filename="e"\r\n\r\n',
+    ]
+    body = "".join(f"------edge\r\nContent-Disposition: form-data; {part}\r\n" for part in parts) + "------edge--\r\n"
+    files = form_files(MULTIPART, body.encode())
+    assert files == {"logo": ("a b.png", b"\x00\r\n2"), "empty": ("e", b"")}
+    assert form_files(b"application/x-www-form-urlencoded", b"logo=1") == {}
+    with pytest.raises(Invalid):
+        form_files(MULTIPART, body.encode()[:-20])

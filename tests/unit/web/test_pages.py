@@ -87,6 +87,7 @@ def test_scripts_find_nonce_and_fields_in_the_setup() -> None:
         *("nonce", "ctf_name", "ctf_description", "user_mode", "name", "email", "password", "team_size"),
         *("challenge_visibility", "account_visibility", "score_visibility", "registration_visibility"),
         *("verify_emails", "social_shares", "ctf_theme", "theme_color", "start", "end"),
+        *("ctf_logo", "ctf_banner", "ctf_small_icon"),
     }
     assert 'value="teams" checked' in text
     assert '<option value="private" selected>' in text.split('name="challenge_visibility"')[1].split("</select>")[0]
