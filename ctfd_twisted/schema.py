@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ctfd_twisted.accounts import sessions_tables
 from ctfd_twisted.accounts import tables as accounts
+from ctfd_twisted.archive import tables as archive
 from ctfd_twisted.challenges import tables as challenges
 from ctfd_twisted.competition import tables as competition
 from ctfd_twisted.content import tables as content
@@ -17,6 +18,7 @@ from ctfd_twisted.webhooks import tables as webhooks
 
 __all__ = [
     "accounts",
+    "archive",
     "challenges",
     "competition",
     "content",

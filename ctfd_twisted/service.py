@@ -151,7 +151,8 @@ def make_platform(
     keep = PictureKeeper(files.uploads, uploads, in_thread(file_in)).keep
     accounts = account_handlers(db, pages, hasher, keys, post, OAuthClient(clock, oauth_reach), settings, board, keep)
     exporter = Exporter(db, in_thread(file_in), uploads.open, settings.data_dir)
-    desk = ImportDesk(Importer(db, in_thread(file_in), uploads, settings.data_dir), in_thread(file_in), now)
+    importer = Importer(db, in_thread(file_in), uploads, settings.data_dir)
+    desk = ImportDesk(db, importer, in_thread(file_in), now)
     reader = ChallengeReader(db, bus)
     challenges = challenge_handlers(
         db, behind, reader, sign=keys.sign, render_view=view_renderer(pages), remove_files=files.uploads.remove
@@ -168,7 +169,7 @@ def make_platform(
         *content_handlers(db),
         ExportsApi(exporter, _send_file(in_thread(file_in), clock)),
         AdminBackupPages(pages, lambda: exporter.under_way),
-        ImportPages(pages, desk, in_thread(file_in), settings.data_dir),
+        ImportPages(db, pages, desk, in_thread(file_in), settings.data_dir),
         ConfigsApi(db),
         NoticesApi(db),
         EventsApi(hub, enabled=settings.server_sent_events),

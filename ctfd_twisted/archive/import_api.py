@@ -10,6 +10,8 @@ from twisted.web.server import Request
 
 from ctfd_twisted.archive.desk import ImportDesk
 from ctfd_twisted.archive.receiving import BACKUP, ReceivedArchive
+from ctfd_twisted.archive.record import last
+from ctfd_twisted.db.database import Database
 from ctfd_twisted.db.threads import InThread, carried_through
 from ctfd_twisted.errors import Invalid
 from ctfd_twisted.http.answers import Answer, redirect
@@ -37,16 +39,18 @@ class ImportPages:
 
     routes = Routes()
 
-    def __init__(self, pages: Renderer, desk: ImportDesk, in_thread: InThread, folder: Path) -> None:
+    def __init__(self, db: Database, pages: Renderer, desk: ImportDesk, in_thread: InThread, folder: Path) -> None:
+        self._db = db
         self._pages = pages
         self._desk = desk
         self._in_thread = in_thread
         self._folder = folder
 
     @routes.get(_PATH, ADMIN)
-    def show(self, call: Call) -> Answer:
+    async def show(self, call: Call) -> Answer:
         """How the last import goes, or went."""
-        return self._pages.render(call, "admin/import.html", last=self._desk.last)
+        found = await self._db.read(last, call.now)
+        return self._pages.render(call, "admin/import.html", last=found, under_way=self._desk.under_way)
 
     @routes.post(_PATH, ADMIN)
     async def begin(self, call: Call) -> Answer:
@@ -62,7 +66,7 @@ class ImportPages:
             if file is None:
                 raise Invalid({BACKUP: ["Choose an archive first"]})
             who = call.require_player().name
-            self._desk.begin(file, who or "somebody", trial=bool(received.fields.get("dry_run")))
+            await self._desk.begin(file, who or "somebody", trial=bool(received.fields.get("dry_run")))
         finally:
             await self._in_thread(received.discard)
         return redirect(call.url(_PATH))

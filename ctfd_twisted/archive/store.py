@@ -11,6 +11,7 @@ from ctfd_twisted.accounts.sessions_tables import sessions
 from ctfd_twisted.accounts.tables import tokens
 from ctfd_twisted.accounts.tokens import HASHED
 from ctfd_twisted.archive.rules import own_member, table_member
+from ctfd_twisted.archive.tables import imports
 from ctfd_twisted.challenges.tables import challenges, dynamic_challenge, files
 from ctfd_twisted.competition.tables import config
 from ctfd_twisted.db.adopt import CTFD_HEAD, DYNAMIC_HEAD, VERSION_TABLE
@@ -24,8 +25,8 @@ from ctfd_twisted.scoring.tables import solves, submissions
 PAGE: Final = 1000
 #: How the names of our own tables begin.
 _OURS: Final = "ctfp_"
-#: What nodes are doing, and where content lies: of this deployment alone, whatever competition is on it.
-DEPLOYMENT: Final = frozenset({leases.name, loose.name})
+#: What nodes are doing or have done, and where content lies: of this deployment, whatever competition is on it.
+DEPLOYMENT: Final = frozenset({leases.name, loose.name, imports.name})
 #: In no archive: that, who is signed in here, and letters, which are sealed with the secret key.
 LEFT_OUT: Final = DEPLOYMENT | {sessions.name, outbox.name}
 
@@ -117,8 +118,9 @@ def count_rows(conn: Connection, source: Source) -> int:
 def pages(conn: Connection, rows: Select[Any]) -> Iterator[Sequence[Row]]:
     """*rows*, at most :data:`PAGE` at a time; the database keeps the rest."""
     found = conn.execute(rows, execution_options={"yield_per": PAGE})
-    for page in found.mappings().partitions():
-        yield [dict(row) for row in page]
+    names = tuple(found.keys())
+    for page in found.partitions():
+        yield [dict(zip(names, row, strict=True)) for row in page]
 
 
 def locations(conn: Connection) -> tuple[str, ...]:

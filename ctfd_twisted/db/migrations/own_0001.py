@@ -69,6 +69,7 @@ TABLES = (
     "ctfp_leases",
     "ctfp_secrets",
     "ctfp_loose_files",
+    "ctfp_imports",
     "ctfp_sessions",
     "ctfp_token_uses",
     "ctfp_challenge_ends",
@@ -127,6 +128,15 @@ def _common() -> None:
         _id(),
         Column("location", Text, nullable=False),
         Column("since", DateTime),
+    )
+    op.create_table(
+        "ctfp_imports",
+        _id(),
+        Column("began", DateTime, nullable=False),
+        Column("ended", DateTime),
+        Column("trial", Boolean, nullable=False),
+        Column("problem", Text),
+        Column("lines", JSON),
     )
 
 

@@ -3,7 +3,7 @@
 import io
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import timedelta
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -16,16 +16,14 @@ from ctfd_twisted.accounts.passwords import make_hash
 from ctfd_twisted.archive.desk import ImportDesk
 from ctfd_twisted.archive.importer import Importer
 from ctfd_twisted.archive.receiving import ReceivedArchive
-from ctfd_twisted.db.database import Database, Done, start_inline
-from ctfd_twisted.db.engine import open_engines
-from ctfd_twisted.db.notices import Bus
+from ctfd_twisted.archive.record import last
+from ctfd_twisted.db.database import Done, start_inline
 from ctfd_twisted.db.threads import in_thread
 from ctfd_twisted.errors import Forbidden
 from ctfd_twisted.files.disk import Disk
-from ctfd_twisted.testing import MemoryPlatform
+from ctfd_twisted.testing import MemoryPlatform, result_of
 from ctfd_twisted.testing.platform import Client, Reply
 
-NOW = datetime(2026, 3, 14, tzinfo=UTC)
 DATA = Path(__file__).parents[2] / "data"
 ARCHIVE = (DATA / "ctfd-3.8.7-users-export.zip").read_bytes()
 BOUNDARY = "x0123456789x"
@@ -100,31 +98,25 @@ def test_a_form_needs_its_nonce_and_an_administrator(platform: MemoryPlatform, b
     assert browser.get("/admin/import").status == 200
 
 
-def test_only_one_is_imported_at_a_time(tmp_path: Path) -> None:
-    """The file threads stand still once the first archive has been received."""
+def test_only_one_is_imported_at_a_time(platform: MemoryPlatform, tmp_path: Path) -> None:
+    """The file threads stand still until both have been asked for."""
     waiting: list[tuple[Callable[[], Any], Done]] = []
-    standing = False
-
-    def start(work: Callable[[], Any], done: Done) -> None:
-        if standing:
-            waiting.append((work, done))
-        else:
-            start_inline(work, done)
-
-    threads = in_thread(start)
-    database = Database(open_engines("sqlite://"), Bus(), write=start_inline, read=start_inline)
-    desk = ImportDesk(Importer(database, threads, Disk(tmp_path), tmp_path), threads, lambda: NOW)
-    standing = True
+    threads = in_thread(lambda work, done: waiting.append((work, done)))
+    importer = Importer(platform.db, threads, Disk(tmp_path), tmp_path)
+    desk = ImportDesk(platform.db, importer, threads, lambda: platform.now)
     first, second = io.BytesIO(b"no zip"), io.BytesIO(b"no zip")
-    desk.begin(first, "ada", trial=True)
-    assert desk.last is not None
-    assert desk.last.ended is None
+    result_of(desk.begin(first, "ada", trial=True))
+    assert desk.under_way is not None
     with pytest.raises(Forbidden, match="Import currently in progress"):
-        desk.begin(second, "ben", trial=False)
+        result_of(desk.begin(second, "ben", trial=False))
+    goes_on = platform.run(last, platform.now)
+    assert (goes_on.ended, goes_on.trial, goes_on.lost) == (None, True, False)
+    assert platform.run(last, platform.now + timedelta(hours=3)).lost
     while waiting:
         start_inline(*waiting.pop(0))
-    assert (first.closed, second.closed, desk.last.problem) == (True, True, "zipfile is invalid")
-    database.close()
+    assert (first.closed, second.closed) == (True, True)
+    ended = platform.run(last, platform.now)
+    assert (ended.ended, ended.problem, ended.lines) == (platform.now, "zipfile is invalid", ())
 
 
 @given(st.lists(st.integers(1, 400), min_size=1))
