@@ -6,7 +6,7 @@ pieces; the next ones are read from the socket when those have found their place
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
 from twisted.internet.defer import Deferred
@@ -58,7 +58,9 @@ class Taking:
 
     _log = Logger()
 
-    def __init__(self, request: Request, intake: Intake, transport: Any) -> None:
+    def __init__(self, request: Request, intake: Intake, transport: Any, turn_away: Callable[[], None]) -> None:
+        """*turn_away* is called where it turns out that the body is not admitted, as soon as that is known."""
+        self._turn_away = turn_away
         self._request = request
         self._intake = intake
         self._transport = transport
@@ -118,6 +120,8 @@ class Taking:
 
     async def _run(self) -> None:
         self.admitted = await self._is_admitted()
+        if not self.admitted and not self._gone:
+            self._turn_away()
         in_thread = self._intake.in_thread
         receiver = self._receiver = self._intake.receiver(self._request) if self.admitted else None
         while not self._gone and (self._waiting or not self._complete):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final
 
 from twisted.internet.defer import Deferred
@@ -46,7 +47,7 @@ class BoundedRequest(Request):
             self.path = self.uri.partition(b"?")[0]
             if intake.takes(self):
                 limit = intake.limit
-                self.taking = Taking(self, intake, channel.transport)
+                self.taking = Taking(self, intake, channel.transport, partial(self._turned_away, length or 0))
         if length is not None and length > limit:
             self._refuse(limit)
         # What is refused, or taken elsewhere, needs no room here.
@@ -72,6 +73,11 @@ class BoundedRequest(Request):
         if self.taking is None or self.taking.admitted is False:
             return BODY_LIMIT
         return self.taking.limit
+
+    def _turned_away(self, announced: int) -> None:
+        """The body is not taken elsewhere, so the usual bound is its own: who said that it is larger need not go on."""
+        if announced > BODY_LIMIT and not self._refused:
+            self._refuse(BODY_LIMIT)
 
     def connectionLost(self, reason: Failure) -> None:
         """Leave nothing of a body that did not come to its end."""

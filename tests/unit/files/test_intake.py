@@ -203,9 +203,13 @@ def test_strangers_bodies_are_held_to_the_usual_bound_and_forgotten(
         connection.begin(len(HEAD) + 1 + len(TAIL), who)
         connection.send(HEAD + b"x" + TAIL)
         assert connection.status == (401 if who == "ctfd_unknown" else 403)
+        announced = Connection(site)
+        announced.begin(LIMIT, who)
+        assert (announced.status, announced.open) == (413, False)
+        assert b"%d bytes" % BODY_LIMIT in announced.got
         connection = Connection(site)
-        connection.begin(LIMIT, who)
-        connection.send(HEAD + b"x" * BODY_LIMIT)
+        connection.begin(None, who)
+        connection.chunk(HEAD + b"x" * BODY_LIMIT)
         assert (connection.status, connection.open) == (413, False)
     assert not uploads.exists()
 
