@@ -124,10 +124,16 @@ def renew_session(conn: Connection, now: datetime, sid: str, password_mac: str |
 
 def list_sessions(conn: Connection, now: datetime, user_id: int, keys: Keys) -> tuple[OpenSession, ...]:
     """Return the sessions of a user that are open, the newest first: not those that a changed password has ended."""
-    mac = keys.password_mac(conn.scalar(select(users.c.password).where(users.c.id == user_id)))
+    return open_sessions(
+        conn, now, user_id, keys.password_mac(conn.scalar(select(users.c.password).where(users.c.id == user_id)))
+    )
+
+
+def open_sessions(conn: Connection, now: datetime, user_id: int, password_mac: str) -> tuple[OpenSession, ...]:
+    """Return the same for a user whose present password has this keyed hash."""
     found = conn.execute(
         select(sessions)
-        .where(sessions.c.user_id == user_id, sessions.c.expires > now, sessions.c.password_mac == mac)
+        .where(sessions.c.user_id == user_id, sessions.c.expires > now, sessions.c.password_mac == password_mac)
         .order_by(sessions.c.created.desc(), sessions.c.sid_hash)
     )
     return tuple(

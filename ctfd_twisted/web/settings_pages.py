@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any, Final
 
 import msgspec
@@ -10,8 +11,11 @@ from sqlalchemy import Connection
 from ctfd_twisted.accounts.brackets import Bracket, BracketFilter, list_brackets
 from ctfd_twisted.accounts.countries import COUNTRIES
 from ctfd_twisted.accounts.fields import Field, defined_fields
+from ctfd_twisted.accounts.identity import Player
+from ctfd_twisted.accounts.keys import sid_hash
 from ctfd_twisted.accounts.profiles import show_user
 from ctfd_twisted.accounts.records import UserRecord
+from ctfd_twisted.accounts.sessions import OpenSession, name_of, open_sessions
 from ctfd_twisted.accounts.tokens import LASTS, Token, list_tokens
 from ctfd_twisted.db.database import Database
 from ctfd_twisted.http.answers import Answer
@@ -34,6 +38,7 @@ class OwnSettings(msgspec.Struct, frozen=True):
     fields: tuple[Field, ...]
     brackets: tuple[Bracket, ...]
     tokens: tuple[Token, ...]
+    sessions: tuple[OpenSession, ...]
 
     @property
     def given(self) -> dict[int, Any]:
@@ -47,13 +52,14 @@ class OwnSettings(msgspec.Struct, frozen=True):
         return Asked(required, bool(self.brackets)).fulfilled(self.me.fields, self.me.bracket_id)
 
 
-def read_own_settings(conn: Connection, user_id: int) -> OwnSettings:
+def read_own_settings(conn: Connection, now: datetime, player: Player) -> OwnSettings:
     """What the page shows of one user; raises ``NotFound``."""
     return OwnSettings(
-        me=show_user(conn, user_id, everyone=True),
+        me=show_user(conn, player.id, everyone=True),
         fields=defined_fields(conn, "user"),
         brackets=list_brackets(conn, BracketFilter(type="users")),
-        tokens=list_tokens(conn, user_id),
+        tokens=list_tokens(conn, player.id),
+        sessions=open_sessions(conn, now, player.id, player.session_hash),
     )
 
 
@@ -70,7 +76,7 @@ class SettingsPages:
     async def settings(self, call: Call) -> Answer:
         """The profile, and the access tokens."""
         player = call.require_player()
-        own = await self._db.read(read_own_settings, player.id)
+        own = await self._db.read(read_own_settings, call.now, player)
         infos = []
         if not (player.is_admin or own.complete):
             infos.append(INCOMPLETE)
@@ -88,6 +94,8 @@ class SettingsPages:
             given=own.given,
             brackets=own.brackets,
             tokens=own.tokens,
+            sessions=own.sessions,
+            this_session=None if call.sid is None else name_of(sid_hash(call.sid)),
             countries=sorted(COUNTRIES.items(), key=lambda item: item[1]),
             languages=list(LANGUAGE_NAMES.items()),
             expiration=f"{call.now + LASTS:%Y-%m-%d}",

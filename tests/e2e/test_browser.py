@@ -315,6 +315,31 @@ def test_every_page_fits_a_phone(browser: Browser, platform: PlatformProcess) ->
     assert wide == {}
 
 
+def test_one_logs_out_everywhere_else(browser: Browser, platform: PlatformProcess) -> None:
+    """The settings tell where one is logged in, and end it there."""
+    organiser = Screen(browser, platform)
+    organiser.set_up("users")
+    others = [Screen(browser, platform) for _ in range(3)]
+    for other in others:
+        other.log_in("organiser", "a long password")
+        expect(other.page).to_have_url(re.compile("/challenges$"))
+    page = organiser.page
+    page.goto("/settings#sessions")
+    rows = page.locator("#session-table tbody tr")
+    expect(rows).to_have_count(4)
+    expect(rows.filter(has_text="this one")).to_have_count(1)
+    rows.get_by_role("button").first.click()
+    expect(rows).to_have_count(3)
+    page.get_by_role("button", name="Log out everywhere else").click()
+    expect(rows).to_have_count(1)
+    for other in others:
+        other.page.goto("/settings")
+        expect(other.page).to_have_url(re.compile("/login"))
+    page.reload()
+    expect(rows).to_have_count(1)
+    assert organiser.complaints == []
+
+
 @pytest.fixture
 def league(tmp_path: Path) -> Iterator[Running]:
     with Running(

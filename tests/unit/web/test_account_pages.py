@@ -181,6 +181,20 @@ def test_settings_list_tokens_without_their_values(platform: MemoryPlatform) -> 
     assert 'value="2026-04-13"' in text  # thirty days after the platform began
 
 
+def test_settings_list_where_one_is_logged_in(platform: MemoryPlatform) -> None:
+    here, elsewhere = platform.client(), platform.client()
+    here.submit("/register", name="alice", email="alice@example.org", password="secret")
+    elsewhere.cookies.clear()
+    form = {"nonce": elsewhere.nonce, "name": "alice", "password": "secret"}
+    elsewhere.request("POST", "/login", data=form, headers={"User-Agent": "<b>Lynx</b>"})
+    text = here.get("/settings").text
+    assert "&lt;b&gt;Lynx&lt;/b&gt;" in text
+    assert (text.count("data-session="), text.count("this one")) == (2, 1)
+    assert here.delete("/api/v1/users/me/sessions", {}).status == 200
+    assert here.get("/settings").text.count("data-session=") == 1
+    assert elsewhere.get("/settings").location.startswith("/login")
+
+
 def test_settings_tell_what_is_missing(platform: MemoryPlatform) -> None:
     platform.configure(user_mode="teams", verify_emails=True)
     text = platform.player("alice", verified=False).get("/settings").text

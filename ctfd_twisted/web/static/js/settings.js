@@ -1,5 +1,5 @@
 "use strict";
-// The settings page: tabs, the profile, and access tokens, all through the REST API.
+// The settings page: tabs, the profile, access tokens and sessions, all through the REST API.
 (() => {
   const { send, toast, showErrors, enhance } = window.CTFd.ui;
 
@@ -99,5 +99,15 @@
     if (answer.errors) return toast(Object.values(answer.errors).flat().join(" "), "danger");
     table.querySelector(`[data-token="${id}"]`).remove();
     showTable();
+  });
+
+  document.getElementById("sessions").addEventListener("click", async (event) => {
+    const id = event.target.closest("[data-end-session]")?.dataset.endSession;
+    if (id === undefined) return;
+    const answer = await send("DELETE", `/api/v1/users/me/sessions${id && `/${id}`}`);
+    if (answer.errors) return toast(Object.values(answer.errors).flat().join(" "), "danger");
+    const ended = id ? `[data-session="${id}"]` : "tr:has([data-end-session])";
+    for (const row of document.querySelectorAll(`#session-table ${ended}`)) row.remove();
+    toast(id ? "That session has ended." : "You are logged in here only.", "success");
   });
 })();
