@@ -67,7 +67,7 @@ class SolutionsApi:
     @routes.post(_ALL, ADMIN, body=store.NewSolution, data=SolutionStored)
     async def create(self, call: Call) -> Answer:
         """Write the solution of a challenge."""
-        new = read_plain(call.body_object(), store.NewSolution)
+        new = call.body(store.NewSolution, read_plain)
         return ok(_for_admins(await self._db.run(store.create_solution, new)))
 
     @routes.patch(_ONE, ADMIN, body=store.SolutionFields, data=SolutionStored)

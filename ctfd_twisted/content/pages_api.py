@@ -33,7 +33,7 @@ class PagesApi:
     @routes.post(_ALL, ADMIN, body=store.PageFields, data=store.PageShown)
     async def create(self, call: Call) -> Answer:
         """Write a page."""
-        return ok(await self._db.run(store.create_page, read_plain(call.body_object(), store.PageFields)))
+        return ok(await self._db.run(store.create_page, call.body(store.PageFields, read_plain)))
 
     @routes.get(_ONE, ADMIN, data=store.PageShown)
     async def show(self, call: Call, page_id: str) -> Answer:

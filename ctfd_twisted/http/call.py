@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, Final, TypeVar
 from urllib.parse import parse_qsl, quote
@@ -16,6 +16,7 @@ from ctfd_twisted.errors import Forbidden, Invalid, Malformed
 from ctfd_twisted.http.answers import RedirectTo
 from ctfd_twisted.http.bodies import json_object, read_query, read_struct
 from ctfd_twisted.http.cookies import Cookies, new_sid
+from ctfd_twisted.http.described import Reads
 from ctfd_twisted.http.forms import FIELDS, read_form
 from ctfd_twisted.http.intake import taken_by
 
@@ -72,8 +73,8 @@ class Call:
         self.sid: str | None = None
         #: What this answer says about the session cookie: nothing, or a ``Set-Cookie`` value.
         self.cookie: bytes | None = None
-        #: The structs that the route says it reads of query and body; None where it says nothing.
-        self.reads: frozenset[type[msgspec.Struct]] | None = None
+        #: What the route says it reads of query and body; None where it says nothing.
+        self.reads: Reads | None = None
         self._nonce: str | None = None
         self._arguments: dict[str, str] | None = None
         self._form: dict[str, str] | None = None
@@ -172,6 +173,8 @@ class Call:
 
     def body_object(self) -> dict[str, Any]:
         """The body's top-level object: JSON, or a form where the request is none; raises ``Malformed``."""
+        if self.reads is not None and not self.reads.body:
+            raise TypeError("the route does not say that it has a body, so its document would not tell")
         if self._object is None:
             if self.is_json:
                 self._object = json_object(self.raw_body())
@@ -189,10 +192,10 @@ class Call:
         content.seek(0)
         return bytes(content.read())
 
-    def body(self, kind: type[S]) -> S:
-        """The body as a *kind*; raises ``Malformed`` or ``Invalid``."""
-        self._expect(kind)
-        return read_struct(self.body_object(), kind)
+    def body(self, kind: type[S], read: Callable[[Mapping[str, Any], type[S]], S] = read_struct) -> S:
+        """The body as a *kind*; raises ``Malformed``, and ``Invalid`` as *read* words it."""
+        self.expect(kind)
+        return read(self.body_object(), kind)
 
     @property
     def arguments(self) -> dict[str, str]:
@@ -217,11 +220,12 @@ class Call:
 
     def query(self, kind: type[S]) -> S:
         """The query as a *kind*; raises ``Invalid`` with CTFd's messages."""
-        self._expect(kind)
+        self.expect(kind)
         return read_query(self.arguments, kind)
 
-    def _expect(self, kind: type[msgspec.Struct]) -> None:
-        if self.reads is not None and kind not in self.reads:
+    def expect(self, kind: type[msgspec.Struct]) -> None:
+        """Raise ``TypeError``, which a test sees, where the route does not say that *kind* is read."""
+        if self.reads is not None and kind not in self.reads.structs:
             raise TypeError(f"the route does not say that it reads {kind.__name__}, so its document would not tell")
 
     def form(self, name: str, default: str | None = None) -> str | None:

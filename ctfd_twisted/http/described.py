@@ -28,6 +28,13 @@ class Body(msgspec.Struct, frozen=True):
         return tuple(kind for kind in kinds if isinstance(kind, type) and issubclass(kind, msgspec.Struct))
 
 
+class Reads(msgspec.Struct, frozen=True):
+    """All that a route says it reads: the structs of its query and of its body, and whether it has a body at all."""
+
+    structs: frozenset[type[msgspec.Struct]]
+    body: bool
+
+
 class Described(msgspec.Struct, frozen=True):
     """One answer beside those that every route can give; *type* is None where the body is no JSON, or is empty."""
 

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET
 
 from ctfd_twisted.http.answers import Answer
-from ctfd_twisted.http.described import Body, Described
+from ctfd_twisted.http.described import Body, Described, Reads
 from ctfd_twisted.http.gates import Gate
 
 #: A handler gets the call and the path's parameters by name.
@@ -73,8 +73,8 @@ class Route(msgspec.Struct, frozen=True):
     meta: Any = UNSET
     #: Answers beside those that the gates, the limit, query and body bring.
     also: tuple[Described, ...] = ()
-    #: All that ``Call.query`` and ``Call.body`` may read here; None for what is not part of the API.
-    reads: frozenset[type[msgspec.Struct]] | None = None
+    #: All that ``Call.query`` and ``Call.body`` may read here; None where it is not said what this answers.
+    reads: Reads | None = None
 
     @property
     def is_api(self) -> bool:
@@ -119,7 +119,7 @@ class Routes:
         limit, asked, sent = options.get("limit"), options.get("query", ()), options.get("body")
         query = asked if isinstance(asked, tuple) else (asked,)
         body = sent if isinstance(sent, Body) or sent is None else Body(sent)
-        reads = frozenset((*query, *(body.structs if body else ())))
+        reads = Reads(frozenset((*query, *(body.structs if body else ()))), body is not None)
 
         def add(handler: H) -> H:
             route = Route(
