@@ -23,8 +23,6 @@ submissions = Table(
     Index("ctfp_ix_submissions_team_challenge", "team_id", "challenge_id", "type", "date"),
     Index("ctfp_ix_submissions_challenge", "challenge_id"),
     Index("ctfp_ix_submissions_date", "date"),
-    # How many there are of each type, and a page of those of one.
-    Index("ctfp_ix_submissions_type", "type", "id"),
 )
 
 solves = Table(

@@ -12,7 +12,7 @@ from ctfd_twisted.challenges.tables import challenges
 from ctfd_twisted.competition.rules import Competition
 from ctfd_twisted.koth.boards import failing_hills
 from ctfd_twisted.scoring.accounts import account_kind
-from ctfd_twisted.scoring.tables import submissions
+from ctfd_twisted.scoring.tables import solves, submissions
 from ctfd_twisted.scoring.values import counted_solves
 from ctfd_twisted.webhooks.endpoints import DISABLED, list_endpoints
 
@@ -49,15 +49,14 @@ def read_overview(conn: Connection, competition: Competition) -> Overview:
         return int(conn.execute(statement).scalar() or 0)
 
     visible = challenges.c.state == "visible"
-    of_type = select(func.count()).select_from(submissions)
     return Overview(
         users=count(select(func.count()).select_from(users)),
         teams=count(select(func.count()).select_from(teams)),
         addresses=count(select(func.count(tracking.c.ip.distinct()))),
         challenges=count(select(func.count()).select_from(challenges).where(visible)),
         points=count(select(func.sum(challenges.c.value)).where(visible, challenges.c.type != "koth")),
-        right=count(of_type.where(submissions.c.type == "correct")),
-        wrong=count(of_type.where(submissions.c.type == "incorrect")),
+        right=count(select(func.count()).select_from(solves)),
+        wrong=count(select(func.count()).select_from(submissions).where(submissions.c.type == "incorrect")),
         solved=_solved(conn, competition),
         failing=failing_hills(conn),
         disabled=tuple(
@@ -69,10 +68,10 @@ def read_overview(conn: Connection, competition: Competition) -> Overview:
 
 
 def _solved(conn: Connection, competition: Competition) -> tuple[ChallengeCount, ...]:
-    solves = counted_solves(conn, account_kind(teams_mode=competition.teams))
+    counted = counted_solves(conn, account_kind(teams_mode=competition.teams))
     shown = conn.execute(select(challenges).where(challenges.c.state == "visible", challenges.c.type != "koth"))
     counts = [
-        ChallengeCount(row.id, row.name or "", row.category or "", row.value or 0, solves.get(row.id, 0))
+        ChallengeCount(row.id, row.name or "", row.category or "", row.value or 0, counted.get(row.id, 0))
         for row in shown
     ]
     return tuple(sorted(counts, key=lambda challenge: (-challenge.solves, challenge.id)))

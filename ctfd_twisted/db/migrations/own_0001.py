@@ -46,7 +46,6 @@ INDEXES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("submissions_challenge", "submissions", ("challenge_id",)),
     ("submissions_date", "submissions", ("date",)),
     ("submissions_team_challenge", "submissions", ("team_id", "challenge_id", "type", "date")),
-    ("submissions_type", "submissions", ("type", "id")),
     ("submissions_user_challenge", "submissions", ("user_id", "challenge_id", "type", "date")),
     ("tags_challenge", "tags", ("challenge_id",)),
     ("teams_bracket", "teams", ("bracket_id",)),
