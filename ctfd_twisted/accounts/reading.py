@@ -23,6 +23,7 @@ NO_FIELD: Final = missing("There is no such custom field.")
 
 def read_sent(call: Call, kind: type[B]) -> Sent[B]:
     """Return the body as a *kind*, with the faults of the keys that are none; every key of *kind* is optional."""
+    call.expect(kind)
     raw = call.body_object()
     try:
         return Sent(read_struct(raw, kind))
