@@ -43,6 +43,17 @@ def lasting(seconds: float) -> str:
     return " ".join(parts[:2]) or "0 s"
 
 
+#: What browsers call themselves: each claims to be those that follow it here.
+_BROWSERS: Final = (
+    ("Firefox/", "Firefox"), ("FxiOS/", "Firefox"), ("Edg", "Edge"), ("OPR/", "Opera"), ("CriOS/", "Chrome"),
+    ("Chrome/", "Chrome"), ("Safari/", "Safari"),
+)  # fmt: skip
+_SYSTEMS: Final = (
+    ("Android", "Android"), ("iPhone", "iOS"), ("iPad", "iOS"), ("Windows", "Windows"), ("Mac OS X", "macOS"),
+    ("CrOS", "ChromeOS"), ("Linux", "Linux"),
+)  # fmt: skip
+
+
 def counted(number: int, one: str, many: str | None = None) -> str:
     """``1 solve``, ``2 solves``."""
     return f"{grouped(number)} {one if number == 1 else many or one + 's'}"
@@ -59,6 +70,15 @@ def web_link(address: str | None) -> str:
     return address if address.lower().startswith(("http://", "https://")) else ""
 
 
+def browser(user_agent: str) -> str:
+    """``Firefox on Linux`` out of what a browser calls itself; a program's own name, or ``Unknown``."""
+    name = next((name for mark, name in _BROWSERS if mark in user_agent), None)
+    system = next((name for mark, name in _SYSTEMS if mark in user_agent), None)
+    if name is None:
+        return user_agent.strip()[:60] or "Unknown"
+    return name if system is None else f"{name} on {system}"
+
+
 def options(items: Iterable[Any], value: str = "id", text: str = "name") -> list[tuple[Any, Any]]:
     """What a select list offers: the pairs of two attributes of *items*."""
     return [(getattr(item, value), getattr(item, text)) for item in items]
@@ -67,6 +87,7 @@ def options(items: Iterable[Any], value: str = "id", text: str = "name") -> list
 FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "when": when,
     "lasting": lasting,
+    "browser": browser,
     "counted": counted,
     "epoch": epoch,
     "grouped": grouped,

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ctfd_twisted.web.texts import counted, grouped, lasting, web_link, when
+from ctfd_twisted.web.texts import browser, counted, grouped, lasting, web_link, when
 
 
 def test_an_instant_is_a_time_element_in_utc() -> None:
@@ -52,3 +52,26 @@ def test_only_addresses_of_the_web_become_links(address: str | None) -> None:
 
 def test_an_address_of_the_web_is_kept() -> None:
     assert web_link(" HTTPS://a.example/ ") == "HTTPS://a.example/"
+
+
+@pytest.mark.parametrize(
+    ("user_agent", "shown"),
+    [
+        ("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0", "Firefox on Linux"),
+        (
+            "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0 Safari/537.36"
+            " Edg/140.0",
+            "Edge on Windows",
+        ),
+        (
+            "Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5"
+            " Mobile/15E148 Safari/604.1",
+            "Safari on iOS",
+        ),
+        ("python-requests/2.32", "python-requests/2.32"),
+        ("x" * 400, "x" * 60),
+        (" ", "Unknown"),
+    ],
+)
+def test_a_browser_is_named(user_agent: str, shown: str) -> None:
+    assert browser(user_agent) == shown
