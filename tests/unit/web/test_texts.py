@@ -58,16 +58,8 @@ def test_an_address_of_the_web_is_kept() -> None:
     ("user_agent", "shown"),
     [
         ("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0", "Firefox on Linux"),
-        (
-            "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0 Safari/537.36"
-            " Edg/140.0",
-            "Edge on Windows",
-        ),
-        (
-            "Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5"
-            " Mobile/15E148 Safari/604.1",
-            "Safari on iOS",
-        ),
+        ("Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/140.0 Safari/537.36 Edg/140.0", "Edge on Windows"),
+        ("Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) Version/18.5 Safari/604.1", "Safari on iOS"),
         ("python-requests/2.32", "python-requests/2.32"),
         ("x" * 400, "x" * 60),
         (" ", "Unknown"),
