@@ -142,6 +142,9 @@ class Routes:
 
         return add
 
+    def __iter__(self) -> Iterator[Route]:
+        return iter(self._routes)
+
     def of(self, owner: object) -> Iterator[tuple[Route, Handler]]:
         """Each route with its handler bound to *owner*."""
         for route in self._routes:

@@ -27,6 +27,7 @@ URLENCODED: Final = "application/x-www-form-urlencoded"
 MULTIPART: Final = "multipart/form-data"
 
 _PARAMETER: Final = re.compile(r"<(?:(\w+):)?(\w+)>")
+_SENTENCE: Final = re.compile(r"[.;] ")
 _DESCRIPTION: Final = """\
 The REST API of a capture-the-flag platform, compatible with that of CTFd 3.8.
 
@@ -49,6 +50,38 @@ _SECURITY: Final[dict[str, Any]] = {
         "description": "The session's nonce, which every page has as `csrfNonce`.",
     },
 }
+#: What the first segment of a path names; the document's own are together.
+NAMESPACES: Final[Mapping[str, str]] = {
+    "audiences": "Groups of accounts to whom modules are opened.",
+    "awards": "Points that were given, or taken, by hand or by a hill.",
+    "brackets": "Divisions in which accounts are ranked by themselves.",
+    "challenges": "Challenges, answers to them, and what hangs on them.",
+    "comments": "What administrators note about challenges, accounts and pages.",
+    "configs": "The competition's settings, and the custom fields of accounts.",
+    "ctftime": "The board as CTFtime reads it.",
+    "docs": "What this API is.",
+    "exports": "Downloads of the whole competition, and of single tables and reports.",
+    "files": "Uploaded files. Their content is at `/files`.",
+    "flags": "What answers are compared with.",
+    "hints": "Hints, which may cost points.",
+    "koth": "King of the hill: who holds what, since when, and how it was found out.",
+    "mail": "A trial of the mail server.",
+    "modules": "Groups of challenges that may be opened to audiences alone.",
+    "notifications": "What the organisers had to say.",
+    "pages": "The competition's own pages.",
+    "scoreboard": "The board.",
+    "shares": "Links that tell others of a solve.",
+    "solutions": "How challenges were meant to be solved.",
+    "statistics": "Numbers about the competition.",
+    "submissions": "Every answer that was given, and what came of it.",
+    "tags": "Tags of challenges.",
+    "teams": "Teams, and one's own.",
+    "tokens": "Access tokens.",
+    "topics": "Topics, and which challenges are about them.",
+    "unlocks": "Hints and solutions that were unlocked.",
+    "users": "Users, and oneself.",
+    "webhooks": "Receivers that are told of events, and what was sent to them.",
+}
 #: The gates that nobody passes without a login.
 _LOGIN: Final = frozenset({ADMIN, AUTHED, TEAM_REQUIRED})
 
@@ -66,7 +99,7 @@ def make_document(table: Iterable[tuple[Route, Handler]], *, malformed_status: i
         if route.body is not None:
             operation["requestBody"] = _request_body(route.method, route.body, bodies)
         paths.setdefault(path, {})[route.method.lower()] = {**operation, "responses": responses.of(route)}
-        tags.setdefault(_tag(route), _flat(type(getattr(handlers[route], "__self__", None)).__doc__))
+        tags.setdefault(_tag(route), NAMESPACES.get(_tag(route), ""))
     document = {
         "openapi": "3.1.0",
         "info": {"title": "REST API", "version": "1", "description": _DESCRIPTION},
@@ -85,9 +118,9 @@ def make_document(table: Iterable[tuple[Route, Handler]], *, malformed_status: i
 
 def _operation(route: Route, handler: Handler) -> dict[str, Any]:
     """What stands in a document for *route*, without its body and its answers."""
-    summary, _, rest = inspect.cleandoc(handler.__doc__ or "").partition("\n\n")
-    first, _, second = _flat(summary).partition("; ")
-    notes = (f"{second[:1].upper()}{second[1:]}" if second else "", rest.strip(), _terms(route))
+    begin, _, rest = inspect.cleandoc(handler.__doc__ or "").replace("``", "`").partition("\n\n")
+    first, *more = _SENTENCE.split(_flat(begin), maxsplit=1)
+    notes = (*(f"{one[:1].upper()}{one[1:]}" for one in more), rest.strip(), _terms(route))
     operation = {
         "tags": [_tag(route)],
         "operationId": _name(route),
@@ -111,7 +144,7 @@ def _name(route: Route) -> str:
 
 
 def _flat(text: str | None) -> str:
-    return " ".join((text or "").split()).replace("``", "`")
+    return " ".join((text or "").split())
 
 
 def _terms(route: Route) -> str:

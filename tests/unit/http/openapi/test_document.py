@@ -7,7 +7,7 @@ from openapi_spec_validator import validate
 
 from ctfd_twisted.http.answers import JSON
 from ctfd_twisted.http.call import Call
-from ctfd_twisted.http.described import Body, Described, invalid
+from ctfd_twisted.http.described import Body, Described, Reads, invalid
 from ctfd_twisted.http.gates import ADMIN, ANYONE, SCORES_VISIBLE, TEAMS_MODE
 from ctfd_twisted.http.openapi.document import make_document
 from ctfd_twisted.http.openapi.swagger import swagger
@@ -234,3 +234,10 @@ class Clashing:
 def test_two_types_of_one_name_are_a_mistake() -> None:
     with pytest.raises(ValueError, match="ThingShown"):
         make_document(Clashing.routes.of(Clashing()), malformed_status=500)
+
+
+def test_a_described_route_knows_all_that_it_reads() -> None:
+    reads = {(route.method, route.path): route.reads for route in Things.routes}
+    assert reads["POST", "/api/v1/things/files"] == Reads(frozenset({Upload}), body=True)
+    assert reads["GET", "/api/v1/things"] == Reads(frozenset({AskedPages}), body=False)
+    assert reads["GET", "/api/v1/undescribed"] is None
