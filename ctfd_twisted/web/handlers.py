@@ -10,6 +10,7 @@ from ctfd_twisted.db.snapshot import Snapshot
 from ctfd_twisted.http.site import HasRoutes
 from ctfd_twisted.scoring.live_board import BoardKeeper
 from ctfd_twisted.web.account_lists import AccountLists
+from ctfd_twisted.web.admin_config import AdminConfigPages
 from ctfd_twisted.web.admin_hills import AdminHillPages
 from ctfd_twisted.web.admin_overview import AdminOverviewPages
 from ctfd_twisted.web.admin_webhooks import AdminWebhookPages
@@ -46,6 +47,7 @@ def page_handlers(
         ChallengePages(db, pages, ApiAnswers(apis)),
         SettingsPages(db, pages),
         AdminOverviewPages(db, pages),
+        AdminConfigPages(db, pages),
         AdminHillPages(db, pages),
         AdminWebhookPages(db, pages),
     ]

@@ -27,6 +27,7 @@ ADMIN_MENU: Final = (
     Item("Statistics", "/admin/statistics"),
     Item("Hills", "/admin/koth"),
     Item("Webhooks", "/admin/webhooks"),
+    Item("Settings", "/admin/config"),
     Item("Backup", "/admin/backup"),
 )
 

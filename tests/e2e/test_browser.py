@@ -285,6 +285,45 @@ def test_a_webhook_is_added_validated_and_tried_by_hand(browser: Browser, platfo
     assert organiser.complaints == []
 
 
+def test_settings_and_pictures_are_saved_and_mail_is_tried_by_hand(
+    browser: Browser, platform: PlatformProcess, tmp_path: Path
+) -> None:
+    """Each part is saved by itself, a picture shows at once, and a mail server that is not there is told of."""
+    logo = tmp_path / "logo.svg"
+    logo.write_text('<svg xmlns="http://www.w3.org/2000/svg" width="40" height="40"><path d="M0 0h40v40z"/></svg>')
+    organiser = Screen(browser, platform)
+    page = organiser.page
+    organiser.set_up("users")
+    page.goto("/admin")
+    page.get_by_role("link", name="Settings", exact=True).first.click()
+    general = page.locator("form#general")
+    general.get_by_label("Name").fill("Lighthouse CTF")
+    general.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Saved.")).to_be_visible()
+    page.get_by_label("Logo").set_input_files(logo)
+    shown = page.get_by_role("img", name="The present logo")
+    expect(shown).to_be_visible()
+    assert shown.evaluate("image => image.naturalWidth") == 40
+    assert page.locator(".brand img").evaluate("image => image.naturalWidth") == 40
+    page.locator("[data-picture=ctf_logo]").get_by_role("button", name="Remove").click()
+    expect(shown).to_have_count(0)
+    expect(page.locator(".brand")).to_contain_text("Lighthouse CTF")
+    email = page.locator("form#email")
+    email.get_by_label("Server", exact=True).fill("127.0.0.1")
+    # Nobody listens on the discard port.
+    email.get_by_label("Port", exact=True).fill("9")
+    email.get_by_label("The server wants").check()
+    email.get_by_label("User name", exact=True).fill("harbour")
+    email.get_by_label("Password", exact=True).fill("swordfish")
+    email.get_by_role("button", name="Save").click()
+    expect(email.get_by_label("Password", exact=True)).to_have_value("")
+    page.get_by_role("button", name="Send a test mail").click()
+    expect(page.locator("#mail-test .alert")).to_contain_text("refused the connection")
+    expect(page.locator("#mail-test li strong")).to_have_text(["compose", "resolve", "connect"])
+    assert "swordfish" not in page.content()
+    assert organiser.complaints == []
+
+
 def test_the_switch_between_light_and_dark_is_remembered(browser: Browser, platform: PlatformProcess) -> None:
     screen = Screen(browser, platform, color_scheme="light")
     screen.page.goto("/setup")
@@ -305,6 +344,7 @@ def test_every_page_fits_a_phone(browser: Browser, platform: PlatformProcess) ->
     paths = (
         "/", "/login", "/challenges", "/challenges?open=1", "/scoreboard", "/settings", "/users", "/user", "/nowhere",
         "/admin/statistics", "/admin/koth", "/admin/koth/new", "/admin/webhooks",
+        "/admin/config",
     )  # fmt: skip
     wide = {}
     for path in paths:
