@@ -52,7 +52,7 @@ class ImportPages:
         found = await self._db.read(last, call.now)
         return self._pages.render(call, "admin/import.html", last=found, under_way=self._desk.under_way)
 
-    @routes.post(_PATH, ADMIN)
+    @routes.post(_PATH, ADMIN, limit=(10, 60))
     async def begin(self, call: Call) -> Answer:
         """Begin an import, or with ``dry_run`` a trial of one."""
         return await carried_through(self._begin(call))

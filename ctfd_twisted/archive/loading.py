@@ -35,7 +35,7 @@ from ctfd_twisted.archive.report import Report
 from ctfd_twisted.archive.store import DEPLOYMENT, LEFT_OUT, PAGE, ctfd_tables, locations, own_tables
 from ctfd_twisted.challenges.tables import challenges
 from ctfd_twisted.competition.store import read_competition, write_config
-from ctfd_twisted.competition.tables import config
+from ctfd_twisted.competition.tables import config, secrets
 from ctfd_twisted.db.adopt import CTFD_1, CTFD_REVISIONS, CTFD_VERSION
 from ctfd_twisted.db.migrate import HEAD
 from ctfd_twisted.db.notices import EVERYTHING, touch
@@ -88,8 +88,9 @@ def load(conn: Connection, archive: Archive, progress: Progress, brought: Collec
     loading = _Loading(conn, archive, progress)
     loading.check()
     before = locations(conn)
-    _wipe(conn)
-    for table in _in_order():
+    wanted = _in_order(archive)
+    _wipe(conn, wanted)
+    for table in wanted:
         loading.fill(table)
     loading.finish()
     loading.revalue()
@@ -102,16 +103,19 @@ def load(conn: Connection, archive: Archive, progress: Progress, brought: Collec
     return loading.report
 
 
-def _in_order() -> list[Table]:
-    """Tables of which rows are taken, each after those that it refers to."""
+def _in_order(archive: Archive) -> list[Table]:
+    """Tables whose rows are replaced, each after those that it refers to."""
     wanted = {table.name for table in (*ctfd_tables(), *own_tables())}
+    if archive.manifest is None:
+        # CTFd knows none of our secrets, and those of this deployment are good for any competition.
+        wanted.discard(secrets.name)
     return [table for table in metadata.sorted_tables if table.name in wanted]
 
 
-def _wipe(conn: Connection) -> None:
+def _wipe(conn: Connection, replaced: Collection[Table]) -> None:
     for table_name, column in _LATER.items():
         conn.execute(update(metadata.tables[table_name]).values({column: None}))
-    gone = {*(table.name for table in _in_order()), *LEFT_OUT} - DEPLOYMENT
+    gone = {*(table.name for table in replaced), *LEFT_OUT} - DEPLOYMENT
     for table in reversed(metadata.sorted_tables):
         if table.name in gone:
             try:
@@ -270,7 +274,7 @@ class _Loading:
 
 
 def _advance_sequences(conn: Connection) -> None:
-    for table in _in_order():
+    for table in (*ctfd_tables(), *own_tables()):
         key = table.autoincrement_column
         if key is None:
             continue

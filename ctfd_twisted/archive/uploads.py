@@ -32,12 +32,17 @@ def acceptable(location: str) -> bool:
 
 
 def _wanted(archive: Archive) -> Iterator[tuple[str, str]]:
-    return ((member, location) for member, location in archive.uploads() if acceptable(location))
+    """The uploads that come in; of two for one location the first."""
+    seen: set[str] = set()
+    for member, location in archive.uploads():
+        if acceptable(location) and location not in seen:
+            seen.add(location)
+            yield member, location
 
 
 def refused(archive: Archive) -> int:
     """How many uploads of *archive* are left where they are."""
-    return sum(not acceptable(location) for _, location in archive.uploads())
+    return sum(1 for _ in archive.uploads()) - sum(1 for _ in _wanted(archive))
 
 
 class StagedUploads:

@@ -23,7 +23,8 @@ from ctfd_twisted.archive.report import Report
 from ctfd_twisted.archive.writing import add_uploads, write_tables
 from ctfd_twisted.challenges.registry import challenge_types
 from ctfd_twisted.challenges.tables import challenges
-from ctfd_twisted.competition.store import read_competition, write_config
+from ctfd_twisted.competition.store import ensure_secret, read_competition, read_secret, write_config
+from ctfd_twisted.competition.tables import secrets
 from ctfd_twisted.db.database import Database, start_inline
 from ctfd_twisted.db.engine import open_engines
 from ctfd_twisted.db.migrate import HEAD
@@ -212,6 +213,36 @@ def test_everything_that_was_there_is_gone(platform: Platform) -> None:
         return old, conn.execute(select(sessions)).first(), read_competition(conn).get("own_setting")
 
     assert platform.run(left) == (None, None, None)
+
+
+def test_the_secrets_of_a_deployment_stay_where_an_archive_has_none(platform: Platform) -> None:
+    def secret(conn: Connection) -> str | None:
+        return read_secret(conn, "webhooks")
+
+    platform.run(ensure_secret, "webhooks", lambda: "ours")
+    ours = platform.export()
+    platform.import_(of_ctfd("users"))
+    assert platform.run(secret) == "ours"
+    platform.run(lambda conn: conn.execute(update(secrets).values(value="newer")))
+    platform.import_(ours)
+    assert platform.run(secret) == "ours"
+
+
+def test_one_of_two_uploads_for_a_place_comes_in(platform: Platform) -> None:
+    location = rows_of(of_ctfd("users"), "files")[0]["location"]
+    file = io.BytesIO()
+    with ZipFile(io.BytesIO(platform.export())) as old, ZipFile(file, "w") as new:
+        manifest = json.loads(old.read("ctfd-twisted/manifest.json"))
+        manifest["apart"] = {"ctfd-twisted/uploads/1": location, "ctfd-twisted/uploads/2": "aa/b..txt"}
+        for name in old.namelist():
+            new.writestr(name, json.dumps(manifest) if name.endswith("manifest.json") else old.read(name))
+        new.writestr(f"uploads/{location}", b"one")
+        new.writestr("ctfd-twisted/uploads/1", b"two")
+        new.writestr("ctfd-twisted/uploads/2", b"dots")
+    report = platform.import_(file.getvalue())
+    assert platform.content(location) == b"one"
+    assert platform.content("aa/b..txt") == b"dots"
+    assert "uploads: had no directory and name that files can have, and were left out" in report.notes
 
 
 def test_whoever_holds_the_news_is_told(platform: Platform) -> None:
