@@ -46,6 +46,7 @@ class StagedObject:
         self._held = bytearray()
         self._upload: str | None = None
         self._sent: list[dict[str, Any]] = []
+        self._size = 0
 
     def write(self, data: bytes | bytearray) -> None:
         """Take the next bytes, and send a piece when it is full. Raises ``StoreTrouble``."""
@@ -92,7 +93,8 @@ class StagedObject:
                 self._upload = begun["UploadId"]
             number = len(self._sent) + 1
             sent = client.upload_part(**self._at, UploadId=self._upload, PartNumber=number, Body=piece)
-        self._sent.append({"ETag": sent["ETag"], "PartNumber": number})
+            self._sent.append({"ETag": sent["ETag"], "PartNumber": number})
+        self._size += len(piece)
 
     def _complete(self) -> None:
         client = self._wire.client
@@ -100,8 +102,22 @@ class StagedObject:
             if self._upload is None:  # an upload in pieces has at least one, so what is empty can't come so
                 client.put_object(**self._at, Body=b"", ContentType=content_type(self._key))
                 return
-            client.complete_multipart_upload(**self._at, UploadId=self._upload, MultipartUpload={"Parts": self._sent})
+            try:
+                client.complete_multipart_upload(
+                    **self._at, UploadId=self._upload, MultipartUpload={"Parts": self._sent}
+                )
+            except ClientError as error:
+                # Where the answer was too long in coming it is asked for again, and the upload is an object by now.
+                if error.response.get("Error", {}).get("Code") != "NoSuchUpload" or not self._is_there():
+                    raise
         self._upload = None
+
+    def _is_there(self) -> bool:
+        try:
+            head = self._wire.client.head_object(**self._at)
+        except ClientError:
+            return False
+        return bool(head["ContentLength"] == self._size)
 
 
 class BucketObject:

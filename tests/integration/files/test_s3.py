@@ -209,6 +209,19 @@ def test_missing_keys_are_told_of(server: BucketServer, monkeypatch: pytest.Monk
     store.client.close()
 
 
+def test_an_upload_that_was_completed_without_an_answer_is_kept(store: S3, server: BucketServer) -> None:
+    staged = store.stage("abc/a.txt")
+    staged.write(b"content")
+    staged.close()
+    (one,) = server.client.list_multipart_uploads(Bucket=server.name)["Uploads"]
+    upload = {"Bucket": server.name, "Key": one["Key"], "UploadId": one["UploadId"]}
+    sent = server.client.list_parts(**upload)["Parts"]
+    parts = [{name: part[name] for name in ("PartNumber", "ETag")} for part in sent]
+    server.client.complete_multipart_upload(**upload, MultipartUpload={"Parts": parts})
+    staged.keep("abc/a.txt")
+    assert server.objects() == {"ctf/abc/a.txt": b"content"}
+
+
 def test_a_half_sent_upload_that_can_not_be_aborted_is_only_told_to_the_log(store: S3, server: BucketServer) -> None:
     staged = store.stage("abc/a.txt")
     staged.write(b"x" * 9 * MEBIBYTE)
