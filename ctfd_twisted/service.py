@@ -179,7 +179,8 @@ def make_platform(
     custom_pages, page_routes = page_handlers(db, pages, assets, public_pages, apis, board)
     shares = SharePages(db, pages, reader, keys.plain_mac, Pictures(in_thread(file_in), uploads.open))
     told = [*apis, *page_routes, shares]
-    docs = ApiDocs(pages, told, malformed_status=settings.malformed_payload_status, root=settings.application_root)
+    status, root = settings.malformed_payload_status, settings.application_root
+    docs = ApiDocs(pages, told, in_thread(file_in), malformed_status=status, root=root)
     site = PlatformSite(pipeline, [*told, docs], custom_pages.fallback)
     node, prefix = db.engines.node, settings.webhook_header_prefix
     by_role: dict[str, Callable[[], IService]] = {
