@@ -18,7 +18,7 @@ from ctfd_twisted.mail.message import BadAddressError, ascii_address, compose
 from ctfd_twisted.mail.rules import Letter, Mailgun, MailStep, Route, Smtp
 from ctfd_twisted.mail.sender import PATIENT, NotSentError
 from ctfd_twisted.mail.smtp import send_by_smtp
-from ctfd_twisted.mail.trace import Trace
+from ctfd_twisted.mail.trace import Trace, without_secrets
 
 _SUCCESS: Final = 200
 _ERROR_LENGTH: Final = 300
@@ -36,7 +36,10 @@ class Postman:
 
         *patience* is in seconds, for the connection and then for each reply.
         """
-        await self._send(route, sender_name, letter, patience, None)
+        try:
+            await self._send(route, sender_name, letter, patience, None)
+        except NotSentError as error:
+            raise NotSentError(without_secrets(str(error), route), for_good=error.for_good) from error
 
     async def try_out(self, route: Route, sender_name: str, letter: Letter, *, patience: float) -> tuple[MailStep, ...]:
         """Send *letter* likewise and return each step; where it was not sent, the last one says why."""

@@ -21,7 +21,7 @@ class Trace:
     def __init__(self, clock: IReactorTime, route: Route) -> None:
         self._clock = clock
         self._began = clock.seconds()
-        self._secrets = tuple(sorted(_secrets(route), key=len, reverse=True))
+        self._route = route
         self._current: str | None = None
         self.steps: list[MailStep] = []
 
@@ -37,17 +37,18 @@ class Trace:
         """Note that the present step failed, which ends it all."""
         self._end(detail, ok=False)
 
-    def hide(self, text: str) -> str:
-        """*text* without secrets, on one line, and not too long."""
-        for secret in self._secrets:
-            text = text.replace(secret, _HIDDEN)
-        return " ".join(text.split())[:_LONGEST]
-
     def _end(self, detail: str, *, ok: bool) -> None:
         if self._current is not None:
             ms = round((self._clock.seconds() - self._began) * 1000)
-            self.steps.append(MailStep(self._current, ok, self.hide(detail), ms))
+            self.steps.append(MailStep(self._current, ok, without_secrets(detail, self._route), ms))
             self._current = None
+
+
+def without_secrets(text: str, route: Route) -> str:
+    """*text*, perhaps a server's, without what *route* keeps secret; on one line, and not too long."""
+    for secret in sorted(_secrets(route), key=len, reverse=True):
+        text = text.replace(secret, _HIDDEN)
+    return " ".join(text.split())[:_LONGEST]
 
 
 def _secrets(route: Route) -> Iterator[str]:

@@ -8,6 +8,7 @@ from email import message_from_bytes, policy
 from typing import Any
 
 import pytest
+from aiosmtpd.smtp import AuthResult
 from msgspec.structs import replace
 from twisted.internet.protocol import Factory, Protocol
 from twisted.internet.ssl import Certificate as Trusted
@@ -99,6 +100,16 @@ def test_a_wrong_password_is_told_without_being_shown(spin: Spin, serve: Serve, 
     assert "hunter3" not in str(error)
     assert "aHVudGVyM" not in str(error)
     assert not error.for_good
+
+
+def test_a_password_that_a_server_repeats_is_not_told(spin: Spin, serve: Serve, certificate: Certificate) -> None:
+    def repeats(_server: Any, _session: Any, _envelope: Any, _mechanism: str, data: Any) -> AuthResult:
+        return AuthResult(success=False, handled=False, message=f"535 no {data.password.decode()} here")
+
+    server = serve(tls_context=certificate.context, authenticator=repeats)
+    wrong = route(server, tls=True, username="user", password="hunter3")
+    error = refusal(spin, postman(certificate).send(wrong, "My CTF", LETTER))
+    assert str(error).endswith("535 no *** here")
 
 
 def test_a_server_that_wants_a_name_is_a_matter_of_settings(spin: Spin, serve: Serve, certificate: Certificate) -> None:
