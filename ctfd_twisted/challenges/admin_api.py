@@ -19,6 +19,7 @@ from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.described import impossible
 from ctfd_twisted.http.gates import ADMIN
 from ctfd_twisted.http.routes import Routes
+from ctfd_twisted.koth.settings_shown import HillFields
 
 #: Removes the stored content at these locations.
 RemoveFiles = Callable[[Sequence[str]], Awaitable[None]]
@@ -52,12 +53,12 @@ class ChallengesAdminApi:
         }
         return ok(kinds)
 
-    @routes.post("/api/v1/challenges", ADMIN, body=ChallengeFields, data=ChallengeShown, also=_IMPOSSIBLE)
+    @routes.post("/api/v1/challenges", ADMIN, body=(ChallengeFields, HillFields), data=ChallengeShown, also=_IMPOSSIBLE)
     async def create(self, call: Call) -> Answer:
         """Make a challenge. The settings of its kind stand beside the fields that every challenge has."""
         return ok(await self._db.run(store.create_challenge, call.now, call.body_object()))
 
-    @routes.patch(_ONE, ADMIN, body=ChallengeFields, data=ChallengeShown, also=_IMPOSSIBLE)
+    @routes.patch(_ONE, ADMIN, body=(ChallengeFields, HillFields), data=ChallengeShown, also=_IMPOSSIBLE)
     async def update(self, call: Call, challenge_id: str) -> Answer:
         """Change what the body names. A new type changes the label alone."""
         number = row_id(challenge_id)

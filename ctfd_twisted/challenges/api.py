@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final, Literal, TypedDict
+from typing import Any, Final, Literal, TypedDict, cast
 from urllib.parse import quote
 
 from ctfd_twisted.accounts.throttle import Throttle
@@ -187,8 +187,8 @@ class ChallengesApi:
         counts = call.sees_scores and call.sees_accounts
         glance = Glance(view.own, view.is_admin, counts, view.next_after(entry), call.now)
         seen = shown_challenge(entry, call.competition, glance, lambda file: self._file_url(call, file))
-        detail: ChallengeDetail = {**seen, "view": self._render_view(call, {**seen, **added})}
-        return ok({**detail, **added})
+        detail: dict[str, object] = {**seen, **added}
+        return ok(cast("ChallengeDetail", {**detail, "view": self._render_view(call, detail)}))
 
     def _file_url(self, call: Call, file: File) -> str:
         url = call.url(f"/files/{quote(file.location)}")

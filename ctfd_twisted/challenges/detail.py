@@ -14,6 +14,7 @@ from ctfd_twisted.challenges.own import Own, Rating
 from ctfd_twisted.challenges.registry import challenge_types
 from ctfd_twisted.challenges.shown import ChallengeShown, readout
 from ctfd_twisted.competition.rules import Competition
+from ctfd_twisted.koth.views import HillSeen
 from ctfd_twisted.shapes import with_more
 
 #: Of a kind's settings, those that every caller may read, because CTFd's clients do.
@@ -31,7 +32,7 @@ class HintOffered(TypedDict):
 
 @with_more
 class ChallengeSeen(ChallengeShown):
-    """A challenge as one caller sees it; its kind may add what it shows to players.
+    """A challenge as one caller sees it; its kind may add what it shows to players, as hills do.
 
     ``solves`` is null where scores or accounts are not shown to the caller, ``ratings`` where they are not public.
     ``attempts`` are those of the caller's account that were compared, ``rating`` is the caller's own.
@@ -52,9 +53,10 @@ class ChallengeSeen(ChallengeShown):
 
 @with_more
 class ChallengeDetail(ChallengeSeen):
-    """The same with its window as HTML."""
+    """The same with its window as HTML, and what its kind adds: ``koth`` is how a hill stands."""
 
     view: str
+    koth: NotRequired[HillSeen]
 
 
 class PlaceholderDetail(ChallengePlaceholder):

@@ -7,6 +7,7 @@ from typing import Any, TypedDict, cast
 
 from ctfd_twisted.http.dates import naive
 from ctfd_twisted.interfaces import IChallengeType
+from ctfd_twisted.koth.settings_shown import HillSettingsShown
 from ctfd_twisted.shapes import with_more
 
 
@@ -20,8 +21,8 @@ class ChallengeKind(TypedDict):
 
 
 @with_more
-class ChallengeShown(TypedDict):
-    """A challenge as it is stored; its kind may add settings of its own.
+class ChallengeShown(HillSettingsShown):
+    """A challenge as it is stored; its kind may add settings of its own, as hills do.
 
     Times are in UTC, without saying so. Of a value that does not follow the solves, ``initial``, ``minimum`` and
     ``decay`` are null.

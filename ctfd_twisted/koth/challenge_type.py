@@ -14,9 +14,10 @@ from ctfd_twisted.challenges.judging import Trial, Verdict
 from ctfd_twisted.interfaces import IChallengeType
 from ctfd_twisted.koth.boards import read_hills
 from ctfd_twisted.koth.pem import check_pair, check_pem
-from ctfd_twisted.koth.settings import HillSettings, read_settings, readout
+from ctfd_twisted.koth.settings import HillSettings, read_settings
+from ctfd_twisted.koth.settings_shown import readout
 from ctfd_twisted.koth.store import SETTINGS, read_settings_of, read_token, write_settings
-from ctfd_twisted.koth.views import shown_detail
+from ctfd_twisted.koth.views import HillSeen, shown_detail
 
 if TYPE_CHECKING:
     from ctfd_twisted.accounts.identity import Player
@@ -108,4 +109,5 @@ class HillChallenge:
         if hill is None:
             return {}
         token = None if player is None else read_token(conn, player, teams_mode=competition.teams)
-        return {"koth": {"token": token, **shown_detail(hill, competition, now, player)}}
+        seen: HillSeen = {"token": token, **shown_detail(hill, competition, now, player)}
+        return {"koth": seen}

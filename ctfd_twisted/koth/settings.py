@@ -99,11 +99,6 @@ def _read(name: str, fields: Mapping[str, object], optional: FieldInfo | None) -
     return optional.default
 
 
-def readout(settings: HillSettings) -> dict[str, object]:
-    """The settings as an administrator reads them: JSON values, the timeout as it counts."""
-    return {**msgspec.structs.asdict(settings), "timeout": settings.seconds}
-
-
 def _conflicts(settings: HillSettings) -> list[tuple[str, str]]:
     """What is wrong between fields that are right each by itself."""
     wrong: list[tuple[str, str]] = []

@@ -81,6 +81,12 @@ class HillDetail(PresentReign):
     next_tick: str | None
 
 
+class HillSeen(HillDetail):
+    """The same with the caller's own token, null for somebody who is not signed in."""
+
+    token: str | None
+
+
 #: One reign: ``from`` and ``to`` are the moments of its first and its last tick.
 ReignShown = TypedDict(
     "ReignShown",

@@ -12,7 +12,7 @@ from ctfd_twisted.challenges.tables import challenges
 from ctfd_twisted.competition.rules import Competition
 from ctfd_twisted.errors import NotFound
 from ctfd_twisted.koth.boards import EVERYTHING, Hill, Tick, failing_hills, read_hills, read_ticks
-from ctfd_twisted.koth.settings import readout
+from ctfd_twisted.koth.settings_shown import readout
 from ctfd_twisted.koth.store import read_settings_of
 from ctfd_twisted.koth.voids import Void, read_voids
 

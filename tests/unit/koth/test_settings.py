@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctfd_twisted.errors import Invalid
-from ctfd_twisted.koth.settings import HillSettings, read_settings, readout
+from ctfd_twisted.koth.settings import HillSettings, read_settings
+from ctfd_twisted.koth.settings_shown import readout
 
 LEAST = {"url": "http://10.0.0.9:31337/status", "interval": 60, "reward": 10}
 PEM = "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n"
