@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import Final, TypedDict
 
 import msgspec
 
@@ -28,6 +28,10 @@ class Counted(TypedDict):
     """The ``meta`` of a list that is counted."""
 
     count: int
+
+
+#: A page that no list has, whose rows can still be counted in 64 bits.
+_BEYOND: Final = 10**15
 
 
 class AskedPage(msgspec.Struct, frozen=True):
@@ -73,7 +77,14 @@ def asked_page(page: str | None, per_page: str | None = None, *, size: int, most
 
     What is no page counts as the first. *per_page* counts only where *most* says how large a page may be.
     """
-    number = int(page) if page and page.isascii() and page.isdigit() and len(page) < 10 else 1  # noqa: PLR2004
-    if most is not None and per_page and per_page.isascii() and per_page.isdigit() and len(per_page) < 10:  # noqa: PLR2004
-        size = min(int(per_page), most) or size
-    return Page(max(number, 1), size)
+    if most is not None:
+        size = min(_number(per_page), most) or size
+    return Page(_number(page) or 1, size)
+
+
+def _number(text: str | None) -> int:
+    """The number that *text* is, or one that is beyond every list; 0 for what is none."""
+    if not (text and text.isascii() and text.isdigit()):
+        return 0
+    digits = text.lstrip("0") or "0"
+    return min(int(digits), _BEYOND) if len(digits) <= len(str(_BEYOND)) else _BEYOND

@@ -16,10 +16,19 @@ from ctfd_twisted.http.pagination import Page, asked_page
         ("x", "x", Page(1, 20)),
         ("-1", "-5", Page(1, 20)),
         ("²", "²", Page(1, 20)),
+        ("0" * 30 + "3", "0" * 30 + "7", Page(3, 7)),
     ],
 )
 def test_what_is_no_page_is_the_first(page: str | None, per_page: str | None, expected: Page) -> None:
     assert asked_page(page, per_page, size=20, most=100) == expected
+
+
+@pytest.mark.parametrize("number", ["9999999999", "9" * 20, "9" * 5000])
+def test_a_page_past_every_end_is_no_other(number: str) -> None:
+    page = asked_page(number, number, size=20, most=100)
+    assert page.number > 1_000_000
+    assert page.size == 100
+    assert page.offset < 2**63
 
 
 def test_a_fixed_size_ignores_per_page() -> None:
