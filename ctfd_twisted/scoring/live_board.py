@@ -56,7 +56,8 @@ class LiveBoard:
         self._freeze = competition.frozen_at
         #: Whether something has been scored after the freeze: from then on no value that is shown moves any more.
         self._sealed = self._freeze is not None and _scored_since(conn, self._freeze)
-        self._values = frozen_values(conn, competition) if self._sealed else {}
+        #: Before that it is what CTFd left behind that was not computed anew after a ban; until somebody solves it.
+        self._values = frozen_values(conn, competition)
         worth = _worth(conn, self._values)
         self._ledger = self._added_up(conn, self._kind, worth)
         self._known = accounts_with_points(conn, self._kind)
@@ -95,7 +96,7 @@ class LiveBoard:
         persons, teams = users_in(news), teams_in(news)
         account_ids = teams if self._people is not None else persons
         if not self._sealed:
-            if self._freeze is not None and _scored_since(conn, self._freeze, persons, teams):
+            if self._values or (self._freeze is not None and _scored_since(conn, self._freeze, persons, teams)):
                 return False
             worth = _worth(conn, {}, self._ledger.following)
             ledgers = [ledger for ledger in (self._ledger, self._people) if ledger is not None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import msgspec
@@ -12,7 +13,7 @@ from sqlalchemy import Connection, select, update
 from ctfd_twisted.accounts.tables import users
 from ctfd_twisted.challenges.catalogue import TOPICS as CATALOGUE_TOPICS
 from ctfd_twisted.challenges.catalogue import grow_catalogue, read_catalogue
-from ctfd_twisted.competition.store import read_competition
+from ctfd_twisted.competition.store import read_competition, write_config
 from ctfd_twisted.db.database import Database, start_inline
 from ctfd_twisted.db.engine import open_engines
 from ctfd_twisted.db.growing import GrowingSnapshot
@@ -156,3 +157,22 @@ def test_an_account_that_is_hidden_by_hand_is_told_and_gone(db: Database) -> Non
     with db.engines.writer() as conn, conn.begin():
         conn.execute(update(users).where(users.c.id == user).values(hidden=True))
     assert result_of(board.get()).standings == ()
+
+
+def test_a_value_that_ctfd_did_not_compute_anew_does_not_move_a_frozen_board(db: Database) -> None:
+    def begin(conn: Connection) -> tuple[int, int]:
+        stale, ben = a_challenge(conn, dynamic={"initial": 500}, value=100), a_user(conn)
+        a_solve(conn, stale, a_user(conn, name="ann"), date=NOW - timedelta(days=1))
+        write_config(conn, {"freeze": int(NOW.timestamp()), "user_mode": "users"})
+        return stale, ben
+
+    def solve(conn: Connection) -> None:
+        a_solve(conn, stale, ben, date=NOW)
+        tell_points(conn, ben, None)
+
+    stale, ben = result_of(db.run(begin))
+    board = PublicBoard(db, "")
+    before = result_of(board.get()).answer.body
+    result_of(db.run(solve))
+    assert (board.ready(), result_of(board.get()).answer.body) == (None, before)
+    assert b'"score":500' in before, "as the list of challenges has it"
