@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 from sqlalchemy.engine import make_url
+from twisted.application.internet import TimerService
 from twisted.application.service import IService
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.threads import deferToThreadPool
@@ -68,7 +69,8 @@ from ctfd_twisted.mail.post import Post
 from ctfd_twisted.mail.postman import Postman
 from ctfd_twisted.mail.sealing import Sealer
 from ctfd_twisted.ops.health import FrontDoor
-from ctfd_twisted.ops.node import Node, Parts
+from ctfd_twisted.ops.node import Node, Parts, Stage
+from ctfd_twisted.ops.workers.supervisor import Supervisor
 from ctfd_twisted.scoring.api import scoring_handlers
 from ctfd_twisted.scoring.boards import PublicBoard
 from ctfd_twisted.settings import Settings
@@ -89,6 +91,8 @@ from ctfd_twisted.webhooks.reach import Network, Reach
 
 __all__ = ("Options", "Platform", "makeService", "make_platform")
 
+#: Seconds between two looks for what other programs have written to an SQLite file.
+LOOK_AROUND: Final = 0.25
 #: Threads for password hashes: they compute, so more than the cores would only slow the rest.
 HASHERS: Final = 2
 #: Threads for uploaded files: they wait for the disk, or for a network.
@@ -210,11 +214,13 @@ def makeService(options: Options) -> IService:
     # Chosen by twistd, so it can't be imported before twistd has chosen.
     from twisted.internet import reactor  # noqa: PLC0415
 
+    if options.settings.workers > 1:
+        return Supervisor(reactor, options.settings, options.read)
     return make_node(options.settings, reactor)
 
 
-def make_node(settings: Settings, reactor: Any) -> Node:
-    """One node over *reactor*: threads, database, platform, listeners."""
+def make_node(settings: Settings, reactor: Any, stage: Stage | None = None) -> Node:
+    """One node over *reactor*, or one worker on its *stage*: threads, database, platform, listeners."""
     url = make_url(settings.database)
     engines = open_engines(url)
     sqlite = engines.dialect == "sqlite"
@@ -229,7 +235,10 @@ def make_node(settings: Settings, reactor: Any) -> Node:
     platform = make_platform(settings, reactor, db, hashes, *reaches, start_in(filing, call), OAuthNetwork(reactor))
     door = FrontDoor(db, reactor)
     services = [*platform.services]
-    if not sqlite:
+    if sqlite:
+        # Requests look around before they are answered. This is for those who ask nothing: listeners and dispatchers.
+        services.append(TimerService(LOOK_AROUND, db.notice_others))
+    else:
         # psycopg takes 10 MB, which a node on SQLite need not pay.
         from ctfd_twisted.db.listener import Listener  # noqa: PLC0415
 
@@ -244,4 +253,4 @@ def make_node(settings: Settings, reactor: Any) -> Node:
         pools=list(dict.fromkeys((hashing, filing, writing, reading))),
         in_thread=partial(deferToThreadPool, reactor, writing),
     )
-    return Node(reactor, parts, settings.listen, settings.roles)
+    return Node(reactor, parts, settings.listen, settings.roles, stage)

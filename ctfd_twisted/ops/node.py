@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -50,14 +52,28 @@ class Parts(msgspec.Struct, frozen=True):
     in_thread: Callable[[Callable[[], Any]], Deferred[Any]]
 
 
+class Stage(msgspec.Struct, frozen=True):
+    """What is around a node: *endpoint* is where a description says to listen, *tell* tells a supervisor its state.
+
+    Not *alone*, it is one of several that share their sockets, and another says where they listen.
+    """
+
+    endpoint: Callable[[str], Any]
+    tell: Callable[[str], object] = notify
+    alone: bool = True
+
+
 class Node(MultiService):
-    """The service that ``twistd`` runs."""
+    """The service that ``twistd`` runs, or one of its workers."""
 
     log = Logger()
 
-    def __init__(self, reactor: Any, parts: Parts, listen: Sequence[str], roles: frozenset[str]) -> None:
+    def __init__(
+        self, reactor: Any, parts: Parts, listen: Sequence[str], roles: frozenset[str], stage: Stage | None = None
+    ) -> None:
         super().__init__()
         self._reactor = reactor
+        self._stage = stage or Stage(partial(serverFromString, reactor))
         self._parts = parts
         self._listen = listen
         self._roles = roles
@@ -68,9 +84,13 @@ class Node(MultiService):
     def privilegedStartService(self) -> None:
         """Open the listeners, before privileges are dropped; ends the process with a line where one can't be opened."""
         super().privilegedStartService()
+        if self._stage.alone:
+            self._open_doors()
+
+    def _open_doors(self) -> None:
         for description in self._listen if "web" in self._roles else ():
             try:
-                opening = serverFromString(self._reactor, description).listen(self._parts.site)
+                opening = self._stage.endpoint(description).listen(self._parts.site)
             except (ValueError, OSError, LookupError) as error:
                 opening = fail(error)
             opening.addCallbacks(self._listens, self._cannot_listen, errbackArgs=(description,))
@@ -80,6 +100,8 @@ class Node(MultiService):
     def startService(self) -> None:
         """Migrate in a thread, then open the platform."""
         super().startService()
+        if self._stage.alone and hasattr(signal, "SIGHUP"):
+            signal.signal(signal.SIGHUP, lambda *_: self._reactor.callFromThread(self._can_not_reload))
         share_arenas()
         for pool in self._parts.pools:
             pool.start()
@@ -110,11 +132,13 @@ class Node(MultiService):
             return
         self._log_start(report)
         parts.open()
+        if not self._stage.alone:
+            self._open_doors()  # not before: what comes meanwhile is for the workers that are ready, or waits
         for service in parts.services:
             service.setServiceParent(self)
         spare_the_collector()
         self.log.info("Ready")
-        notify(READY)
+        self._stage.tell(READY)
 
     async def _can_keep_uploads(self) -> bool:
         try:
@@ -135,6 +159,9 @@ class Node(MultiService):
             roles=", ".join(sorted(self._roles)),
         )
 
+    def _can_not_reload(self) -> None:
+        self.log.warn("SIGHUP: one process can't reload its configuration without a pause; restart it, or use --workers")
+
     def _say_waiting(self, text: str) -> None:
         def say() -> None:
             self._parts.door.closed = text
@@ -144,16 +171,11 @@ class Node(MultiService):
 
     def _listens(self, port: IListeningPort) -> None:
         self._ports.append(port)
-        self.log.info("Listening on {address}", address=shown_address(port.getHost()))
+        if self._stage.alone:
+            self.log.info("Listening on {address}", address=shown_address(port.getHost()))
 
     def _cannot_listen(self, failure: Failure, description: str) -> None:
-        if failure.check(CannotListenError):
-            reason = str(getattr(failure.value, "socketError", failure.value))
-        elif failure.check(LookupError):
-            reason = "systemd has passed on no such socket"
-        else:
-            reason = failure.getErrorMessage()
-        self._give_up(f"--listen {description}: cannot listen: {reason}")
+        self._give_up(f"--listen {description}: cannot listen: {why_not(failure)}")
 
     def _give_up(self, reason: str) -> None:
         """End the process with status 1, having said why."""
@@ -169,7 +191,7 @@ class Node(MultiService):
     async def _stop(self) -> None:
         parts = self._parts
         self.running = 0  # from now on a start that is under way stays where it is
-        notify(STOPPING)
+        self._stage.tell(STOPPING)
         parts.door.closed = "stopping"
         await DeferredList([_stopped(port) for port in self._ports], consumeErrors=True)
         # All at once, so that they have the same seconds and not one after the other.
@@ -214,6 +236,15 @@ class Node(MultiService):
 def _stopped(port: IListeningPort) -> Deferred[Any]:
     stopping = port.stopListening()
     return stopping if isinstance(stopping, Deferred) else succeed(None)
+
+
+def why_not(failure: Failure) -> str:
+    """Why an endpoint can't be listened on."""
+    if failure.check(CannotListenError):
+        return str(getattr(failure.value, "socketError", failure.value))
+    if failure.check(LookupError):
+        return "systemd has passed on no such socket"
+    return failure.getErrorMessage()
 
 
 def shown_address(address: Any) -> str:

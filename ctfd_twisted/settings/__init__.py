@@ -103,6 +103,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     password_rounds: int
     confirmation_button: bool
     server_sent_events: bool
+    workers: int = 1
     mail: MailServer | None
     oauth: OAuthServer = OAuthServer()
 

@@ -52,8 +52,12 @@ class Options(usage.Options):
 
     def postOptions(self) -> None:
         """Make ``settings`` out of what was given."""
-        given = {name: value for name, value in self.items() if value is not None}
         try:
-            self.settings = read_configuration({**given, **self._repeated}, os.environ, create=True).settings
+            self.settings = self.read()
         except SettingsError as error:
             raise usage.UsageError(str(error)) from None
+
+    def read(self) -> Settings:
+        """The settings as command line, environment and file have them now; raises ``SettingsError``."""
+        given = {name: value for name, value in self.items() if value is not None}
+        return read_configuration({**given, **self._repeated}, os.environ, create=True).settings

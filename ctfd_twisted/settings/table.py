@@ -118,6 +118,12 @@ OPTIONS: Final = (
         separator=",",
     ),
     Option(
+        "workers",
+        "N",
+        "so many processes answer HTTP, and share what is listened on [default: 1]",
+        ("CTFPLATFORM_WORKERS",),
+    ),
+    Option(
         "malformed-payload-status",
         "500|400",
         "the answer to a body that is no JSON object [default: 500]",

@@ -22,6 +22,7 @@ PRIVATE_NETWORKS: Final[tuple[Network, ...]] = tuple(
 )
 #: bcrypt itself goes on to 31, but each step doubles the time: at 16 a login takes some seconds.
 FEWEST_ROUNDS, MOST_ROUNDS = 4, 16
+MOST_WORKERS: Final = 64
 
 MEBIBYTE: Final = 1 << 20
 _SIZE_DIGITS = 7
@@ -196,6 +197,13 @@ def host_name(text: str) -> str:
     if not _HOST.fullmatch(text.lower()):
         raise ValueError("host names separated by commas, such as ctf.example.org or .example.org for all below it")
     return text.lower()
+
+
+def workers(text: str) -> int:
+    """How many processes answer HTTP."""
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= MOST_WORKERS):
+        raise ValueError(f"a whole number from 1 to {MOST_WORKERS}")
+    return int(text)
 
 
 def password_rounds(text: str) -> int:
