@@ -12,7 +12,7 @@ from ctfd_twisted.errors import NotFound
 from ctfd_twisted.files import store as rows
 from ctfd_twisted.files.admission import Doorkeeper
 from ctfd_twisted.files.content import Content, Elsewhere, Store
-from ctfd_twisted.files.rules import content_type, disposition
+from ctfd_twisted.files.rules import content_type, disposition, is_location
 from ctfd_twisted.files.sending import Download
 from ctfd_twisted.files.trouble import reached
 from ctfd_twisted.http.answers import TEXT, Answer, StreamedAnswer, redirect
@@ -44,6 +44,8 @@ class DownloadApi:
     @routes.get("/files/<path:location>", ANYONE, before_setup=True)
     async def download(self, call: Call, location: str) -> Answer:
         """The file at *location*, or the part of it that ``Range`` asks for."""
+        if not is_location(location):  # and PostgreSQL can't even be asked for all of these
+            raise NotFound
         await self._doorkeeper.admit(call, await self._db.read(rows.find_file, location))
         name, method = location.rpartition("/")[2], call.request.method.decode("ascii", "replace")
         found = await reached(self._in_thread(self._store.offer, location, name, method))

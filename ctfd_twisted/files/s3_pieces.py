@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import secrets
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 from twisted.logger import Logger
 
 from ctfd_twisted.files.content import StoreTrouble
 from ctfd_twisted.files.rules import content_type
 from ctfd_twisted.settings import Bucket
+
+#: What an object says of the upload that it came by: another may have been at its key before.
+_MARK: Final = "upload"
 
 
 class Wire(Protocol):
@@ -46,7 +50,7 @@ class StagedObject:
         self._held = bytearray()
         self._upload: str | None = None
         self._sent: list[dict[str, Any]] = []
-        self._size = 0
+        self._mark = secrets.token_hex(8)
 
     def write(self, data: bytes | bytearray) -> None:
         """Take the next bytes, and send a piece when it is full. Raises ``StoreTrouble``."""
@@ -89,12 +93,13 @@ class StagedObject:
         client = self._wire.client
         with self._wire.reaching():
             if self._upload is None:
-                begun = client.create_multipart_upload(**self._at, ContentType=content_type(self._key))
+                begun = client.create_multipart_upload(
+                    **self._at, ContentType=content_type(self._key), Metadata={_MARK: self._mark}
+                )
                 self._upload = begun["UploadId"]
             number = len(self._sent) + 1
             sent = client.upload_part(**self._at, UploadId=self._upload, PartNumber=number, Body=piece)
             self._sent.append({"ETag": sent["ETag"], "PartNumber": number})
-        self._size += len(piece)
 
     def _complete(self) -> None:
         client = self._wire.client
@@ -106,18 +111,18 @@ class StagedObject:
                 client.complete_multipart_upload(
                     **self._at, UploadId=self._upload, MultipartUpload={"Parts": self._sent}
                 )
-            except ClientError as error:
-                # Where the answer was too long in coming it is asked for again, and the upload is an object by now.
-                if error.response.get("Error", {}).get("Code") != "NoSuchUpload" or not self._is_there():
+            except (BotoCoreError, ClientError):
+                # An answer may be too long in coming, and whoever asks again is told that there is no such upload.
+                if not self._is_there():
                     raise
         self._upload = None
 
     def _is_there(self) -> bool:
         try:
             head = self._wire.client.head_object(**self._at)
-        except ClientError:
+        except (BotoCoreError, ClientError):
             return False
-        return bool(head["ContentLength"] == self._size)
+        return bool(head["Metadata"].get(_MARK) == self._mark)
 
 
 class BucketObject:

@@ -222,6 +222,20 @@ def test_an_upload_that_was_completed_without_an_answer_is_kept(store: S3, serve
     assert server.objects() == {"ctf/abc/a.txt": b"content"}
 
 
+def test_what_was_at_a_location_before_does_not_pass_for_an_upload_that_was_lost(
+    store: S3, server: BucketServer
+) -> None:
+    put(store, "abc/a.txt", b"old")
+    staged = store.stage("abc/a.txt")
+    staged.write(b"new")
+    staged.close()
+    (one,) = server.client.list_multipart_uploads(Bucket=server.name)["Uploads"]
+    server.client.abort_multipart_upload(Bucket=server.name, Key=one["Key"], UploadId=one["UploadId"])
+    with pytest.raises(StoreTrouble, match="can.t be reached"):
+        staged.keep("abc/a.txt")
+    assert server.objects() == {"ctf/abc/a.txt": b"old"}
+
+
 def test_a_half_sent_upload_that_can_not_be_aborted_is_only_told_to_the_log(store: S3, server: BucketServer) -> None:
     staged = store.stage("abc/a.txt")
     staged.write(b"x" * 9 * MEBIBYTE)
