@@ -14,7 +14,7 @@ from ctfd_twisted.db.database import Database
 from ctfd_twisted.errors import NotFound
 from ctfd_twisted.http.answers import JSON, Answer, json_answer, ok
 from ctfd_twisted.http.call import Call
-from ctfd_twisted.http.described import Described
+from ctfd_twisted.http.described import Described, impossible
 from ctfd_twisted.http.gates import ADMIN
 from ctfd_twisted.http.routes import Routes
 from ctfd_twisted.scoring import statistics_store as store
@@ -44,6 +44,9 @@ class Aggregate(msgspec.Struct, frozen=True):
 
     function: str | None = None
     target: str | None = None
+
+
+_NO_FUNCTION: Final = (impossible("The function is neither count nor sum."),)
 
 
 def _no_column(kind: Any) -> Described:
@@ -90,7 +93,7 @@ class StatisticsApi:
             no_such: NoSubmissionColumn = {"success": False, "errors": error.message or ""}
             return json_answer(no_such, 404)
 
-    @routes.get(f"{_ALL}/challenges/<column>", ADMIN, query=Aggregate, data=dict[str, int])
+    @routes.get(f"{_ALL}/challenges/<column>", ADMIN, query=Aggregate, data=dict[str, int], also=_NO_FUNCTION)
     async def challenges_by(self, call: Call, column: str) -> Answer:
         """Challenges counted (``function=count``), or a column added up (``sum``), for each value of another column."""
         asked = call.query(Aggregate)

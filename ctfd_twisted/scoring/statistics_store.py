@@ -14,7 +14,7 @@ from sqlalchemy.types import TypeDecorator
 from ctfd_twisted.accounts.tables import teams, users
 from ctfd_twisted.challenges.tables import challenges
 from ctfd_twisted.competition.rules import Competition
-from ctfd_twisted.errors import Malformed, NotFound
+from ctfd_twisted.errors import Impossible, NotFound
 from ctfd_twisted.http.dates import iso
 from ctfd_twisted.scoring.accounts import account_kind
 from ctfd_twisted.scoring.buckets import bucketed
@@ -89,14 +89,14 @@ def challenges_by(conn: Connection, name: str, function: str, target: str) -> di
     """For each value in the column *name*, *function* (``count``, ``sum``) over *target* of the challenges there.
 
     A *target* that is no column is taken for ``category``; what is no number adds nothing to a sum. Raises
-    ``NotFound`` for a *name* that is no column, and ``Malformed`` for another function.
+    ``NotFound`` for a *name* that is no column, and ``Impossible`` for another function.
     """
     column = _column(challenges, name)
     over = challenges.c.get(target, challenges.c.category)
     if function == "count":
         return _grouped(conn, column, func.count(over))
     if function != "sum":
-        raise Malformed("Challenges are counted by function=count or added up by function=sum")
+        raise Impossible({"function": ["Challenges are counted by count or added up by sum"]})
     is_number = isinstance(over.type, Integer)
     return _grouped(conn, column, func.coalesce(func.sum(over), 0) if is_number else func.count() * 0)
 
