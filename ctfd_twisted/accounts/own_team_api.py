@@ -13,9 +13,9 @@ from ctfd_twisted.accounts.history_views import DeedShown, TeamAward, team_award
 from ctfd_twisted.accounts.keys import Keys
 from ctfd_twisted.accounts.reading import Passwords, read_sent
 from ctfd_twisted.accounts.scores import team_profile
+from ctfd_twisted.accounts.team_views import OwnTeam, OwnTeamProfile, own_team
 from ctfd_twisted.accounts.teams_api import InviteCode, invite_shown
 from ctfd_twisted.accounts.users_api import deeds_answer
-from ctfd_twisted.accounts.views import OwnTeam, OwnTeamProfile, own_team
 from ctfd_twisted.db.database import Database
 from ctfd_twisted.errors import Forbidden
 from ctfd_twisted.http.answers import Answer, done, ok

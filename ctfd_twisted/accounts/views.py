@@ -1,7 +1,8 @@
-"""Users and teams as JSON shows them: which field is for whom (api/users.md, teams.md).
+"""Users as JSON shows them: which field is for whom (api/users.md).
 
-Every answer about an account is made here, so that no list, profile or search can show a field that another would not.
-What may lack keys is cast from the type without them: mypy can't know that a ``TypedDict`` holds no more than it names.
+Every answer about an account is made here and in ``team_views``, so that no list, profile or search can show a field
+that another would not. What may lack keys is cast from the type without them: mypy can't know that a ``TypedDict``
+holds no more than it names.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Literal, TypedDict, cast
 
-from ctfd_twisted.accounts.records import Entry, TeamRecord, UserRecord, UserType
+from ctfd_twisted.accounts.records import Entry, UserRecord, UserType
 from ctfd_twisted.http.dates import iso
 
 #: Who looks: anybody, the account itself, an administrator.
@@ -87,70 +88,6 @@ class OwnProfile(OwnUser):
     score: int
 
 
-class TeamBasics(TypedDict):
-    """What everybody sees of a team; ``captain_id`` is null where the captain is hidden from who asks."""
-
-    id: int
-    name: str | None
-    website: str | None
-    country: str | None
-    affiliation: str | None
-    bracket_id: int | None
-    oauth_id: int | None
-    captain_id: int | None
-    fields: list[AnswerShown]
-
-
-class TeamSecrets(TypedDict):
-    """What administrators alone are shown of teams."""
-
-    email: str | None
-    banned: bool
-    hidden: bool
-    secret: str | None
-    created: str | None
-
-
-class PerhapsTeamSecrets(TypedDict, total=False):
-    """The same where others than administrators ask too."""
-
-    email: str | None
-    banned: bool
-    hidden: bool
-    secret: str | None
-    created: str | None
-
-
-class TeamListed(TeamBasics, PerhapsTeamSecrets):
-    """A team in the list. What may lack is for administrators alone."""
-
-
-class TeamProfile(TeamBasics, PerhapsTeamSecrets, Ranking):
-    """A team with its members' ids, its place and score. What may lack is for administrators alone."""
-
-    members: list[int]
-
-
-class OwnTeam(TeamBasics):
-    """A team as its members see it, with their ids."""
-
-    members: list[int]
-    email: str | None
-
-
-class OwnTeamProfile(OwnTeam):
-    """A team as its members see it, with its place and its score as it is now."""
-
-    place: str | None
-    score: int
-
-
-class TeamForAdmins(TeamBasics, TeamSecrets):
-    """A team as administrators see it, with its members' ids."""
-
-    members: list[int]
-
-
 def user_shown(user: UserRecord, *, to_admin: bool) -> UserShown:
     """Return a user in the public view; an administrator is told of hidden teams too."""
     return _user(user, "user", team_id=user.team_id if user.team_listed or to_admin else None)
@@ -185,70 +122,7 @@ def user_profile(user: UserRecord, place: str | None, score: int | None, *, to_a
     return cast("UserProfile", {**user_shown(user, to_admin=False), **ranking})
 
 
-def team_listed(team: TeamRecord, *, to_admin: bool) -> TeamListed:
-    """Return a team for a list, to an administrator or to anybody."""
-    if to_admin:
-        return {**_team(team, "admin"), **_secrets(team)}
-    return cast("TeamListed", _team(team, "user"))
-
-
-def own_team(team: TeamRecord) -> OwnTeam:
-    """Return a team in the view of its members."""
-    return {**_team(team, "self"), "members": list(team.members), "email": team.email}
-
-
-def team_for_admins(team: TeamRecord) -> TeamForAdmins:
-    """Return a team in the view of administrators."""
-    return {**_team(team, "admin"), **_secrets(team), "members": list(team.members)}
-
-
-def team_profile(team: TeamRecord, place: str | None, score: int | None, *, to_admin: bool) -> TeamProfile:
-    """Return a team with *place* and *score*; the public is not told of hidden and banned members."""
-    if to_admin:
-        return {**team_for_admins(team), "place": place, "score": score}
-    ranking: Ranking = {"place": place, "score": score}
-    return cast("TeamProfile", {**_team(team, "user"), **ranking, "members": list(team.listed_members)})
-
-
-def _user(user: UserRecord, view: View, *, team_id: int | None) -> UserShown:
-    return {
-        "id": user.id,
-        "team_id": team_id,
-        "bracket_id": user.bracket_id,
-        "oauth_id": user.oauth_id,
-        "name": user.name,
-        "website": user.website,
-        "country": user.country,
-        "affiliation": user.affiliation,
-        "fields": _answers(user.fields, view),
-    }
-
-
-def _team(team: TeamRecord, view: View) -> TeamBasics:
-    return {
-        "id": team.id,
-        "name": team.name,
-        "website": team.website,
-        "country": team.country,
-        "affiliation": team.affiliation,
-        "bracket_id": team.bracket_id,
-        "oauth_id": team.oauth_id,
-        "captain_id": team.captain_id if view != "user" or team.captain_id in team.listed_members else None,
-        "fields": _answers(team.fields, view),
-    }
-
-
-def _secrets(team: TeamRecord) -> TeamSecrets:
-    return {
-        "email": team.email,
-        "banned": team.banned,
-        "hidden": team.hidden,
-        "secret": team.secret,
-        "created": iso(team.created),
-    }
-
-
-def _answers(entries: Iterable[Entry], view: View) -> list[AnswerShown]:
+def answers_shown(entries: Iterable[Entry], view: View) -> list[AnswerShown]:
     """Return the answers to custom fields that *view* may see."""
     return [
         {
@@ -261,3 +135,17 @@ def _answers(entries: Iterable[Entry], view: View) -> list[AnswerShown]:
         for entry in entries
         if entry.public or view == "admin" or (view == "self" and entry.editable)
     ]
+
+
+def _user(user: UserRecord, view: View, *, team_id: int | None) -> UserShown:
+    return {
+        "id": user.id,
+        "team_id": team_id,
+        "bracket_id": user.bracket_id,
+        "oauth_id": user.oauth_id,
+        "name": user.name,
+        "website": user.website,
+        "country": user.country,
+        "affiliation": user.affiliation,
+        "fields": answers_shown(user.fields, view),
+    }
