@@ -15,7 +15,7 @@ from bench.crowd import SIZE, Crowd, gather
 from bench.event import flag_of
 from bench.load import request
 from bench.server import Server, daemon
-from bench.watch import Answer, Line, Meter, longest_silence
+from bench.watch import Answer, Line, Meter, longest_silence, silence_at_rest
 from ctfd_twisted.db.engine import Engines, open_engines
 from ctfd_twisted.db.migrate import migrate
 
@@ -137,6 +137,7 @@ def measure(folder: Path, database: str | None, only: str) -> int:
         size = crowd.size
         print(f"{engines.dialect}: {size.users} users, {size.teams} teams, {size.challenges} challenges,", end=" ")
         print(f"{size.solves} solves, {size.wrong} wrong answers\n{HEADER}", flush=True)
+        print(f"longest pause while nothing is asked: {asyncio.run(silence_at_rest(platform.port)) * 1000:.1f} ms")
         administrator = Administrator(platform, engines, crowd)
         for row in rows(crowd):
             if only in row.path:

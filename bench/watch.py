@@ -126,3 +126,9 @@ async def longest_silence(port: int, wanted: bytes) -> float:
             longest = max(longest, (await feeling.ask(PULSE)).seconds)
         await asked
     return longest
+
+
+async def silence_at_rest(port: int) -> float:
+    """The same while nobody else asks anything: what the machine itself adds."""
+    async with Line(port) as feeling:
+        return max([(await feeling.ask(PULSE)).seconds for _ in range(500)])
