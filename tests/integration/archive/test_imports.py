@@ -11,29 +11,32 @@ from typing import Any
 from zipfile import ZipFile
 
 import pytest
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Boolean, Column, Connection, Float, Integer, LargeBinary, delete, func, insert, select, update
 
 from ctfd_twisted.accounts.sessions_tables import sessions
-from ctfd_twisted.accounts.tables import tokens, users
-from ctfd_twisted.accounts.tokens import create_token, find_by_value
+from ctfd_twisted.accounts.tables import teams, tokens, users
+from ctfd_twisted.accounts.tokens import HASHED, create_token, find_by_value
 from ctfd_twisted.archive.importer import Importer
 from ctfd_twisted.archive.progress import Progress
 from ctfd_twisted.archive.reading import CannotImport
 from ctfd_twisted.archive.report import Report
+from ctfd_twisted.archive.store import ctfd_tables, own_tables
 from ctfd_twisted.archive.writing import add_uploads, write_tables
 from ctfd_twisted.challenges.registry import challenge_types
 from ctfd_twisted.challenges.tables import challenges
 from ctfd_twisted.competition.store import ensure_secret, read_competition, read_secret, write_config
-from ctfd_twisted.competition.tables import secrets
+from ctfd_twisted.competition.tables import config, secrets
 from ctfd_twisted.db.database import Database, start_inline
 from ctfd_twisted.db.engine import open_engines
 from ctfd_twisted.db.migrate import HEAD
 from ctfd_twisted.db.notices import EVERYTHING, Bus
 from ctfd_twisted.db.threads import in_thread
+from ctfd_twisted.db.types import JSONObject, JSONValue, UTCDateTime
 from ctfd_twisted.db.writes import insert_row
 from ctfd_twisted.files.disk import Disk
 from ctfd_twisted.files.tables import loose
 from ctfd_twisted.koth.tables import hills
+from ctfd_twisted.schema import metadata
 from ctfd_twisted.scoring.store import recompute_values, standings
 from ctfd_twisted.scoring.tables import submissions
 from ctfd_twisted.testing import result_of
@@ -181,6 +184,47 @@ def test_what_platforms_write_survives_from_one_database_to_the_other_and_back(
     assert platform.import_(elsewhere.export()).notes == []
     assert contents(platform.export()) == contents(body)
     assert platform.run(lambda conn: conn.execute(select(hills.c.api_key)).scalar_one()) == "k3y"
+
+
+def filled(conn: Connection) -> None:
+    """A row in every table that an archive holds, with something in every column that may refer to rows before it."""
+    tables = {table.name for table in (*ctfd_tables(), *own_tables())}
+    conn.execute(delete(config))
+    for table in metadata.sorted_tables:
+        if table.name in tables:
+            conn.execute(insert(table).values({column.name: something(column) for column in table.c}))
+    conn.execute(update(teams).values(captain_id=1))
+    conn.execute(update(challenges).values(next_id=1))
+
+
+def something(column: Column[Any]) -> object:
+    """A value that *column* takes; rows refer to the one row that there is."""
+    if column.name in {"captain_id", "next_id"}:
+        return None
+    if column.table is tokens and column.name == "value":
+        return HASHED + "0" * 64
+    samples: list[tuple[type[Any], object]] = [
+        *((JSONObject, {"prerequisites": [1]}), (JSONValue, [None, "\N{SNOWMAN}"]), (UTCDateTime, NOW)),
+        *((Boolean, True), (Integer, 1), (Float, 1.5), (LargeBinary, b"\x00\xff")),
+    ]
+    value = next((value for kind, value in samples if isinstance(column.type, kind)), None)
+    references = [key.column for key in column.foreign_keys]
+    return something(references[0]) if references else "\N{SNOWMAN} text" if value is None else value
+
+
+def test_every_column_of_every_table_survives(platform: Platform, elsewhere: Platform) -> None:
+    platform.run(filled)
+    archive = contents(platform.export())
+    for table in (*ctfd_tables(), *own_tables()):
+        folder = "ctfd-twisted/db" if table.name.startswith("ctfp_") else "db"
+        row = archive[f"{folder}/{table.name}.json"]["results"][0]
+        assert list(row) == [column.name for column in table.c]
+        unsaid = {name for name, value in row.items() if value is None}
+        assert unsaid <= ({"value"} if table is tokens else set()), table.name
+    elsewhere.import_(platform.export())
+    again = contents(elsewhere.export())
+    del archive["db/config.json"], again["db/config.json"]
+    assert again == archive
 
 
 def test_ids_go_on_behind_those_of_the_archive(platform: Platform) -> None:
