@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 
 import msgspec
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
 from ctfd_twisted.accounts.tables import users
 from ctfd_twisted.challenges.asking import Account, reach_of
@@ -64,8 +64,9 @@ def read_shared_solve(
 
 def read_logo(conn: Connection, location: str) -> Logo | None:
     """The logo at *location*, if a file is there that everybody may have."""
+    kind = func.coalesce(files.c.type, "standard")
     row = conn.execute(
-        select(files.c.sha1sum).where(files.c.location == location, files.c.type.in_(_PUBLIC)).order_by(files.c.id)
+        select(files.c.sha1sum).where(files.c.location == location, kind.in_(_PUBLIC)).order_by(files.c.id)
     ).first()
     return None if row is None else Logo(location, row.sha1sum)
 
