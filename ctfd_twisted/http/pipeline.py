@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 from twisted.python.failure import Failure
-from twisted.web.http import NOT_MODIFIED
+from twisted.web.http import NO_CONTENT, NOT_MODIFIED
 from twisted.web.server import Request
 
 from ctfd_twisted.competition.rules import Competition
@@ -286,7 +286,8 @@ class Pipeline:
         for name, values in _ALWAYS if answer.content_type == JSON else (*_ALWAYS, *_ON_PAGES):
             headers.setRawHeaders(name, values)
         headers.setRawHeaders(b"content-type", [answer.content_type.encode("ascii")])
-        if answer.status != NOT_MODIFIED:  # whose length would be that of the body that is not sent
+        # The length of 304 would be that of the body that is not sent, and 204 may have none.
+        if answer.status not in {NOT_MODIFIED, NO_CONTENT}:
             headers.setRawHeaders(b"content-length", [b"%d" % _length(answer)])
         for name, value in answer.headers:
             headers.addRawHeader(name, value)

@@ -126,6 +126,7 @@ class TestOff:
         for client in (silent.player("ann"), silent.admin()):
             answer = client.get("/events")
             assert (answer.status, answer.body) == (204, b"")
+            assert "content-length" not in answer.headers
 
     def test_strangers_are_still_sent_to_the_login(self, silent: MemoryPlatform) -> None:
         assert silent.client().get("/events").location == "/login?next=%2Fevents%3F"
