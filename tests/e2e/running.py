@@ -11,12 +11,16 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Self, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
+import jsonschema_rs
 import requests
+
+from ctfd_twisted.testing.conformance import Conformance
 
 T = TypeVar("T")
 
@@ -119,6 +123,12 @@ class PlatformProcess(Running):
         """Where it answers."""
         return self.wait_for(r"Listening on (http://127\.0\.0\.1:\d+)")[1]
 
+    @cached_property
+    def conformance(self) -> Conformance:
+        """What holds answers to the document that this platform gives of its API."""
+        document = requests.get(f"{self.base}/api/v1/openapi.json", timeout=20).json()
+        return Conformance(document, jsonschema_rs.Draft202012Validator)
+
 
 class Person:
     """Somebody with a browser, or, given a token, with a script."""
@@ -147,14 +157,18 @@ class Person:
         return answer.json().get("data")
 
     def raw(self, method: str, path: str, body: Any = None) -> requests.Response:
-        """One call of the REST API."""
+        """One call of the REST API; fails where its document does not tell of the answer."""
         headers = {"Content-Type": "application/json"}
         if "Authorization" not in self._session.headers and method != "GET":
             headers["CSRF-Token"] = self._nonce("/settings")
         data = None if body is None else json.dumps(body)
-        return self._session.request(
+        answer = self._session.request(
             method, f"{self._platform.base}/api/v1{path}", data=data, headers=headers, timeout=20
         )
+        first = (*answer.history, answer)[0]  # what it may lead to is a page
+        content_type = first.headers.get("Content-Type")
+        self._platform.conformance.check(method, f"/api/v1{path}", first.status_code, content_type, first.content)
+        return answer
 
     def _nonce(self, path: str) -> str:
         found = re.search(r"csrfNonce': \"([a-f0-9]{64})\"", self.page(path).text)
