@@ -18,14 +18,14 @@ def test_a_module_is_opened_to_the_members_of_an_audience(any_conn: Connection) 
     audience = audiences.create_audience(conn, audiences.AudienceFields("Finalists"))
     modules_store.move_challenge(conn, module.id, number)
     modules_store.open_to(conn, module.id, audience.id)
-    member = audiences.add_member(conn, audience.id, audiences.MemberFields(user_id=user))
+    member = audiences.add_member(conn, audience.id, audiences.AudienceMemberFields(user_id=user))
     assert read_catalogue(conn).modules_of(user) == {module.id}
     with pytest.raises(Invalid):
         modules_store.open_to(conn, module.id, audience.id)
     with pytest.raises(Invalid):
-        audiences.add_member(conn, audience.id, audiences.MemberFields(user_id=user))
+        audiences.add_member(conn, audience.id, audiences.AudienceMemberFields(user_id=user))
     with pytest.raises(Invalid):
-        audiences.add_member(conn, audience.id, audiences.MemberFields(team_id=user + 99))
+        audiences.add_member(conn, audience.id, audiences.AudienceMemberFields(team_id=user + 99))
     found = modules_store.list_modules(conn, modules_store.ModuleFilter(q="inal", field="name"))
     assert found == [module]
     audiences.remove_member(conn, audience.id, member.id)
