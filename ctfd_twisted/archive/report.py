@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Final
+
+#: Characters of a name that are said back.
+_LONGEST: Final = 80
 
 
 class Report:
@@ -17,9 +21,10 @@ class Report:
         self._notes: Counter[tuple[str, str]] = Counter()
 
     def note(self, about: str, what: str, times: int = 1) -> None:
-        """*what* happened to *about* (a table, or a table with a column), so often."""
+        """*what* happened to *about* (a table, or a table with a column: maybe named by the archive), so often."""
         if times:
-            self._notes[about, what] += times
+            named = "".join(sign if sign.isprintable() else "?" for sign in about[:_LONGEST])
+            self._notes[named, what] += times
 
     @property
     def notes(self) -> list[str]:

@@ -358,7 +358,7 @@ def test_what_is_not_taken_as_it_stands_is_told(platform: Platform) -> None:
         ],
         teams=[{"id": 1, "name": "red", "captain_id": 99}],
         tags=[{"id": 1, "challenge_id": 999, "value": "lost"}],
-        plugin_notes=[{"id": 1}],
+        **{"plugin_notes": [{"id": 1}], "a\nb": []},
         submissions=None,
         solves=[{"id": 2, "challenge_id": 1, "user_id": 2, "team_id": None}],
     )
@@ -367,6 +367,7 @@ def test_what_is_not_taken_as_it_stands_is_told(platform: Platform) -> None:
     told = set(report.notes)
     assert {
         "plugin_notes: is a table that is not known here, and was left out",
+        "a?b: is a table that is not known here, and was left out",
         "users.name: was cut to 128 characters",
         "users.bracket: is no column here",
         "users.created: held what is no instant",
