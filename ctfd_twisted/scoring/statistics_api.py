@@ -78,7 +78,7 @@ class StatisticsApi:
         """How many users have each value of a column."""
         del call
         try:
-            return await self._read(store.count_by, users, column)
+            return await self._read(store.count_by_as_json, users, column)
         except NotFound as error:
             no_such: NoUserColumn = {"success": False, "message": error.message or ""}
             return json_answer(no_such, 404)
@@ -88,7 +88,7 @@ class StatisticsApi:
         """How many submissions have each value of a column."""
         del call
         try:
-            return await self._read(store.count_by, submissions, column)
+            return await self._read(store.count_by_as_json, submissions, column)
         except NotFound as error:
             no_such: NoSubmissionColumn = {"success": False, "errors": error.message or ""}
             return json_answer(no_such, 404)

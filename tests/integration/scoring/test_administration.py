@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+import msgspec
 import pytest
 from msgspec import UNSET, UnsetType
 from sqlalchemy import Connection
@@ -82,6 +83,15 @@ def test_ids_are_counted_once_each(any_conn: Connection) -> None:
     user, challenge = a_user(any_conn), a_challenge(any_conn)
     ids = [a_submission(any_conn, challenge, user) for _ in range(3)]
     assert statistics.count_by(any_conn, submissions, "id") == {str(one): 1 for one in ids}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(statistics, "_AT_ONCE", 2)
+        told = msgspec.json.decode(statistics.count_by_as_json(any_conn, submissions, "id"))
+    assert told == {str(one): 1 for one in ids}
+
+
+@pytest.mark.parametrize("column", ["id", "type", "ip", "team_id"])
+def test_no_submissions_are_counted_as_nothing(any_conn: Connection, column: str) -> None:
+    assert msgspec.json.decode(statistics.count_by_as_json(any_conn, submissions, column)) == {}
 
 
 @pytest.mark.parametrize("mode", ["users", "teams"])
