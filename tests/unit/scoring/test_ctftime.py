@@ -205,3 +205,16 @@ class TestWhoMayKnow:
         award = platform.run(lambda conn: conn.scalar(awards.select()))
         platform.admin().delete(f"/api/v1/awards/{award}")
         assert feed_of(platform.client())["standings"] == []
+
+    def test_a_solve_and_an_award_show_at_once(self, platform: MemoryPlatform, make: Make) -> None:
+        challenge = make(a_challenge, name="Warmup")
+        make(a_flag, challenge)
+        ann, reader = platform.player("ann"), platform.client()
+        assert feed_of(reader)["standings"] == []
+        ann.post("/api/v1/challenges/attempt", {"challenge_id": challenge, "submission": "flag{right}"})
+        assert [line["score"] for line in feed_of(reader)["standings"]] == [100]
+        user = ann.get("/api/v1/users/me").data["id"]
+        platform.admin().post("/api/v1/awards", {"user_id": user, "name": "bonus", "value": 7})
+        assert [line["score"] for line in feed_of(reader)["standings"]] == [107]
+        platform.admin().patch(f"/api/v1/users/{user}", {"hidden": True})
+        assert feed_of(reader) == {"tasks": [], "standings": []}
