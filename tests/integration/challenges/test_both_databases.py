@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
 from ctfd_twisted.accounts.tables import audience_members, audiences
 from ctfd_twisted.challenges import flags_store, parts, store
@@ -15,6 +15,7 @@ from ctfd_twisted.challenges.own import Own, Rating, Who, read_own
 from ctfd_twisted.challenges.recording import NewAttempt
 from ctfd_twisted.challenges.solvers import Solvers, read_solvers
 from ctfd_twisted.challenges.tables import (
+    challenge_ends,
     challenge_topics,
     hints,
     module_audience_access,
@@ -41,6 +42,22 @@ from ctfd_twisted.testing.builders import a_challenge, a_flag, a_solve, a_team, 
 def answered(conn: Connection, now: datetime, user_id: int, challenge_id: int, text: str = "flag{right}") -> str:
     new = NewAttempt(user_id, is_admin=False, challenge_id=challenge_id, submission=text, address="2001:db8::1")
     return attempt(conn, now, new).status
+
+
+def test_a_challenge_ends_and_its_end_goes_with_it(any_conn: Connection, now: datetime) -> None:
+    conn, user = any_conn, a_user(any_conn)
+    end = (now + timedelta(hours=1)).replace(tzinfo=None).isoformat()
+    number = store.create_challenge(conn, now, {"name": "Daily", "ends_at": end})["id"]
+    a_flag(conn, number)
+    assert read_catalogue(conn).entries[number].columns["ends_at"] == now + timedelta(hours=1)
+    assert answered(conn, now, user, number, "wrong") == "incorrect"
+    with pytest.raises(Forbidden, match="Daily has ended"):
+        answered(conn, now + timedelta(hours=1), user, number)
+    assert store.update_challenge(conn, now, number, {"ends_at": None})["ends_at"] is None
+    assert answered(conn, now + timedelta(hours=1), user, number) == "correct"
+    store.update_challenge(conn, now, number, {"ends_at": end})
+    store.delete_challenge(conn, number)
+    assert conn.execute(select(challenge_ends)).all() == []
 
 
 def test_a_challenge_lives_and_goes(any_conn: Connection, now: datetime) -> None:
