@@ -18,7 +18,7 @@ from twisted.web.resource import IResource
 
 from ctfd_twisted.accounts.directory import Directory
 from ctfd_twisted.accounts.handlers import account_handlers
-from ctfd_twisted.accounts.hasher import Hasher
+from ctfd_twisted.accounts.hasher import Hasher, hashing_threads
 from ctfd_twisted.accounts.keys import Keys
 from ctfd_twisted.accounts.oauth_client import OAuthClient
 from ctfd_twisted.accounts.oauth_reach import Network as OAuthNetwork
@@ -93,8 +93,6 @@ __all__ = ("Options", "Platform", "makeService", "make_platform")
 
 #: Seconds between two looks for what other programs have written to an SQLite file.
 LOOK_AROUND: Final = 0.25
-#: Threads for password hashes: they compute, so more than the cores would only slow the rest.
-HASHERS: Final = 2
 #: Threads for uploaded files: they wait for the disk, or for a network.
 FILERS: Final = 4
 
@@ -131,7 +129,9 @@ def make_platform(
 
     keys = Keys(settings.secret_key)
     hasher = Hasher(hash_in, rounds=settings.password_rounds)
-    behind = WriteBehind(db, clock)
+    # What runs by itself waits for threads in queues of its own.
+    beside = db.aside()
+    behind = WriteBehind(beside, clock)
     directory = Directory(db, behind, keys, hasher, settings.preset_admin)
     assets = load_assets()
     public_pages = Snapshot(db, bus, read_public_pages, {"pages"})
@@ -189,12 +189,12 @@ def make_platform(
     node, prefix = db.engines.node, settings.webhook_header_prefix
     by_role: dict[str, Callable[[], IService]] = {
         "web": lambda: files.tidying(clock),
-        "koth": lambda: hill_poller(clock, db, agents, node=node, prefix=prefix),
-        "webhooks": lambda: Dispatcher(clock, db, webhooks, MailAlarm(sealer, settings.mail), node),
-        "mail": lambda: MailDispatcher(db, clock, postman, sealer, settings.mail),
+        "koth": lambda: hill_poller(clock, beside, agents, node=node, prefix=prefix),
+        "webhooks": lambda: Dispatcher(clock, beside, webhooks, MailAlarm(sealer, settings.mail), node),
+        "mail": lambda: MailDispatcher(beside, clock, postman, sealer, settings.mail),
     }
     by_itself = [make() for role, make in by_role.items() if role in settings.roles]
-    services = [behind, hub, Feed(db, hub, now), *by_itself]
+    services = [behind, hub, Feed(beside, hub, now), *by_itself]
     large = pipeline.lets_in, settings.application_root, settings.upload_limit
     intake = Intakes(files.intake(*large), ImportIntake(settings.data_dir, in_thread(file_in), *large))
     return Platform(site.resource(), pipeline, intake, uploads, services)
@@ -224,16 +224,16 @@ def make_node(settings: Settings, reactor: Any, stage: Stage | None = None) -> N
     url = make_url(settings.database)
     engines = open_engines(url)
     sqlite = engines.dialect == "sqlite"
-    hashing = ThreadPool(0, HASHERS, "passwords")
-    writing = ThreadPool(0, 1, "writer") if sqlite else ThreadPool(0, POOL_SIZE, "database")
-    reading = ThreadPool(0, READERS, "readers") if sqlite else writing
+    # Writes that wait for each other's locks must leave reads a connection.
+    hashing, writers = hashing_threads(), 1 if sqlite else POOL_SIZE - READERS
+    writing, reading = ThreadPool(0, writers, "writers"), ThreadPool(0, READERS, "readers")
     bus = Bus()
     call = reactor.callFromThread
-    db = Database(engines, bus, write=start_in(writing, call), read=start_in(reading, call))
+    db = Database(engines, bus, write=start_in(writing, call), read=start_in(reading, call), writers=writers)
     hashes, filing = start_in(hashing, call), ThreadPool(0, FILERS, "files")
     reaches = Network(reactor), HillNetwork(reactor)
     platform = make_platform(settings, reactor, db, hashes, *reaches, start_in(filing, call), OAuthNetwork(reactor))
-    door = FrontDoor(db, reactor)
+    door = FrontDoor(db.aside(), reactor)
     services = [*platform.services]
     if sqlite:
         # Requests look around before they are answered. This is for those who ask nothing: listeners and dispatchers.
@@ -250,7 +250,7 @@ def make_node(settings: Settings, reactor: Any, stage: Stage | None = None) -> N
         check_uploads=platform.uploads.check,
         open=partial(door.open, platform.resource),
         services=services,
-        pools=list(dict.fromkeys((hashing, filing, writing, reading))),
+        pools=[hashing, filing, writing, reading],
         in_thread=partial(deferToThreadPool, reactor, writing),
     )
     return Node(reactor, parts, settings.listen, settings.roles, stage)

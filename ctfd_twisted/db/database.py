@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
+from copy import copy
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from sqlalchemy import Connection
@@ -18,39 +19,29 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from ctfd_twisted.db.engine import Engines
+from ctfd_twisted.db.engine import READERS, Engines
 from ctfd_twisted.db.notices import EVERYTHING, Bus, taken_topics
+from ctfd_twisted.db.queue import Done, Queue, Start, Turns, start_inline
 from ctfd_twisted.db.trouble import may_succeed_again, trouble
 from ctfd_twisted.errors import Busy
+
+__all__ = ("Database", "Done", "Start", "start_inline")
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 #: A transaction is tried again this often when the database says that running it anew may succeed.
 TRIES: Final = 6
-#: So many transactions may wait for a thread; more are answered 503 at once.
+#: So many reads of requests may wait for a thread, and so many writes; more are answered 503 at once.
 WAITING: Final = 2000
+#: The same for what services and the write-behind do.
+ASIDE: Final = 500
 #: Seconds after which a transaction is not begun any more, and not tried again: whoever asked for it has given up by
 #: then, or may ask again. So the queue behind a lock of another program never grows longer than this.
 PATIENCE: Final = 10
 #: Seconds after which somebody may ask again who was answered that the database can't be used.
 ASK_AGAIN: Final = 5
 UNUSABLE: Final = "The database can't be used at the moment. Please try again shortly."
-
-Done = Callable[[bool, Any], None]
-#: ``start(work, done)`` calls ``work()`` somewhere and then ``done(succeeded, value_or_failure)`` in the reactor's
-#: thread.
-Start = Callable[[Callable[[], Any], Done], None]
-
-
-def start_inline(work: Callable[[], Any], done: Done) -> None:
-    """Call *work* here and now: how tests run transactions without a thread."""
-    try:
-        value = work()
-    except BaseException:  # noqa: BLE001 - handed over as a Failure, as a thread would
-        done(False, Failure())
-    else:
-        done(True, value)
 
 
 class Database:
@@ -60,23 +51,51 @@ class Database:
     :param write: starts a write transaction in a thread; on SQLite there is exactly one such thread, because the file
         has one writer and waiting for it in a queue of ours is cheaper than waiting in SQLite's busy loop.
     :param read: starts a read-only transaction in a thread.
+    :param writers: how many threads *write* has.
+    :param readers: how many *read* has.
     :param seconds: a clock that only goes forwards; it is asked in threads as well.
     """
 
     _log = Logger()
 
     def __init__(
-        self, engines: Engines, bus: Bus, *, write: Start, read: Start, seconds: Callable[[], float] = time.monotonic
+        self,
+        engines: Engines,
+        bus: Bus,
+        *,
+        write: Start,
+        read: Start,
+        writers: int = 1,
+        readers: int = READERS,
+        seconds: Callable[[], float] = time.monotonic,
     ) -> None:
         self.engines = engines
         self.bus = bus
         self.dialect = engines.dialect
-        self._start_write = write
-        self._start_read = read
+        self._write_turns, self._read_turns = Turns(write), Turns(read)
+        self._threads = writers, readers
         self._seconds = seconds
-        self._waiting = 0
+        self.writes, self.reads = self._queues(WAITING)
         # What can't be done at present, so that the log says it once and not at every request.
         self._troubled: set[str] = set()
+
+    def aside(self) -> Database:
+        """The same database for what runs beside the requests.
+
+        Its transactions wait in queues of their own, and each queue has its turn: requests can neither fill these
+        queues nor be kept waiting by them for more than every other transaction.
+        """
+        other = copy(self)
+        other.writes, other.reads = other._queues(ASIDE)  # noqa: SLF001 - of this very class
+        return other
+
+    def _queues(self, most: int) -> tuple[Queue, Queue]:
+        limits: dict[str, Any] = {"most": most, "patience": PATIENCE, "late": _late, "seconds": self._seconds}
+        writers, readers = self._threads
+        return (
+            Queue(self._write_turns.kind(), threads=writers, **limits),
+            Queue(self._read_turns.kind(), threads=readers, **limits),
+        )
 
     def run(self, fn: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> Deferred[T]:
         """Run ``fn(conn, *args)`` as one write transaction.
@@ -84,13 +103,14 @@ class Database:
         Its topics are published after the commit and before the result is given to the caller, whether or not the
         caller still waits: a cancelled request does not lose the news of a commit. Raises what *fn* raises, and
         ``Busy`` when too many transactions wait already, when one has waited for too long, or when the database can't
-        be used: it is away, locked by another program, or its disk is full.
+        be used: it is away, locked by another program, or its disk is full. One that is cancelled before it has a
+        thread is not begun.
         """
-        return self._begin("written to", self._start_write, lambda: self._write(fn, args, kwargs))
+        return self._begin("written to", self.writes, lambda: self._write(fn, args, kwargs))
 
     def read(self, fn: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> Deferred[T]:
         """Run ``fn(conn, *args)`` as one read-only transaction over one state of the database; raises as ``run``."""
-        return self._begin("read", self._start_read, lambda: self._read(fn, args, kwargs))
+        return self._begin("read", self.reads, lambda: self._read(fn, args, kwargs))
 
     def notice_others(self) -> None:
         """Publish :data:`EVERYTHING` if another program has changed the database since the last look; never waits."""
@@ -101,34 +121,19 @@ class Database:
         """Close every connection; call it when no transaction is under way."""
         self.engines.close()
 
-    def _begin(self, doing: str, start: Start, work: Callable[[], tuple[T, frozenset[str]]]) -> Deferred[T]:
-        if self._waiting >= WAITING:
-            raise Busy
-        self._waiting += 1
-        asked = self._seconds()
-        # Without a canceller of its own: what a thread has begun it ends, and only the caller stops waiting.
-        outcome: Deferred[T] = Deferred()
-
-        def begin() -> tuple[T, frozenset[str]]:
-            if self._seconds() - asked > PATIENCE:
-                raise Busy(ASK_AGAIN)
-            return work()
-
-        def done(succeeded: bool, value: Any) -> None:  # noqa: FBT001 - the thread pool's callback has this shape
-            self._waiting -= 1
+    def _begin(self, doing: str, queue: Queue, work: Callable[[], tuple[T, frozenset[str]]]) -> Deferred[T]:
+        def settle(succeeded: bool, value: Any) -> tuple[bool, Any]:  # noqa: FBT001 - the queue's callback
             if not succeeded:
-                outcome.errback(self._told(doing, value))
-                return
+                return False, self._told(doing, value)
             if doing in self._troubled:
                 self._troubled.discard(doing)
                 self._log.info("the database can be {doing} again", doing=doing)
             result, topics = value
             if topics:
                 self.bus.publish(topics)
-            outcome.callback(result)
+            return True, result
 
-        start(begin, done)
-        return outcome
+        return queue.put(work, settle)
 
     def _told(self, doing: str, failure: Failure) -> Failure:
         """*failure*, or ``Busy`` where it is the database that can't be used."""
@@ -181,3 +186,7 @@ class Database:
                 if attempt == 2 or not error.connection_invalidated:  # noqa: PLR2004 - the second and last try
                     raise
         raise AssertionError("unreachable")
+
+
+def _late() -> Busy:
+    return Busy(ASK_AGAIN)

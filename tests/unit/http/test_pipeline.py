@@ -355,7 +355,7 @@ def test_without_a_database_everybody_is_told_to_come_back_and_pages_still_load_
     platform: MemoryPlatform,
 ) -> None:
     platform.bus.publish({EVERYTHING})  # nothing is known any more
-    platform.db._waiting = WAITING
+    platform.db.reads.waiting = WAITING
     with capturedLogs() as logs:
         for path in ("/", "/login", "/api/v1/scoreboard"):
             reply = platform.client().get(path)

@@ -360,10 +360,10 @@ def test_a_database_that_is_away_is_not_told_of_every_second(world: World, logge
     world.endpoint()
     world.clock.advance(1)
     before = len(logged)
-    world.db._waiting = WAITING
+    world.db.writes.waiting = world.db.reads.waiting = WAITING
     world.clock.pump([1] * 10)
     world.db.bus.publish({"webhooks"})
     assert [event["log_format"] for event in logged[before:]] == []
-    world.db._waiting = 0
+    world.db.writes.waiting = world.db.reads.waiting = 0
     world.happen(EXAMPLES[0])
     assert len(world.receiver.events) == 1
