@@ -73,13 +73,32 @@ class Conformance:
     def _check_body(self, about: str, key: tuple[str, str, int], schema: Mapping[str, Any], body: bytes) -> None:
         validator = self._validators.get(key)
         if validator is None:
-            validator = self._make_validator({**schema, "components": self._components})
+            # Those that it needs, not all: they are compiled again for each answer.
+            named = {name: self._components["schemas"][name] for name in _needed(schema, self._components["schemas"])}
+            validator = self._make_validator({**schema, "components": {"schemas": named}})
             self._validators[key] = validator
         value = msgspec.json.decode(body)
         wrong = [f"/{'/'.join(map(str, one.instance_path))}: {one.message}" for one in validator.iter_errors(value)]
         if wrong:
             told = "\n  ".join(wrong[:5])
             raise AssertionError(f"{about} with a body that its document does not admit:\n  {told}\n{body[:1500]!r}")
+
+
+def _needed(schema: Any, named: Mapping[str, Any]) -> set[str]:
+    """The names of the schemas that *schema* refers to, and those refer to, and so on."""
+    found: set[str] = set()
+    waiting: list[Any] = [schema]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Mapping):
+            name = str(one.get("$ref", "")).rpartition("/")[2]
+            if name and name not in found:
+                found.add(name)
+                waiting.append(named[name])
+            waiting += one.values()
+        elif isinstance(one, list):
+            waiting += one
+    return found
 
 
 def _pattern(path: str, operations: Mapping[str, Any]) -> re.Pattern[str]:
