@@ -299,7 +299,7 @@ def test_settings_and_pictures_are_saved_and_mail_is_tried_by_hand(
     general = page.locator("form#general")
     general.get_by_label("Name").fill("Lighthouse CTF")
     general.get_by_role("button", name="Save").click()
-    expect(page.get_by_text("Saved.")).to_be_visible()
+    expect(page.get_by_text("Saved.", exact=True)).to_be_visible()
     page.get_by_label("Logo").set_input_files(logo)
     shown = page.get_by_role("img", name="The present logo")
     expect(shown).to_be_visible()
