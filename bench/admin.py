@@ -136,8 +136,9 @@ def measure(folder: Path, database: str | None, only: str) -> int:
         platform = stack.enter_context(Server(daemon(folder, url), folder / "platform.log"))
         size = crowd.size
         print(f"{engines.dialect}: {size.users} users, {size.teams} teams, {size.challenges} challenges,", end=" ")
-        print(f"{size.solves} solves, {size.wrong} wrong answers\n{HEADER}", flush=True)
+        print(f"{size.solves} solves, {size.wrong} wrong answers")
         print(f"longest pause while nothing is asked: {asyncio.run(silence_at_rest(platform.port)) * 1000:.1f} ms")
+        print(HEADER, flush=True)
         administrator = Administrator(platform, engines, crowd)
         for row in rows(crowd):
             if only in row.path:
