@@ -5,6 +5,8 @@
 ``python -m bench admin``: the real daemon on a big event, and an administrator.
 
 ``python -m bench uploads``: one large upload, into a folder and into a bucket.
+
+``python -m bench rush``: the opening minute, on a server of its own or on yours; its options are its own (``--help``).
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from pathlib import Path
 
 import msgspec
 
-from bench import admin, hills, uploads
+from bench import admin, hills, rush, uploads
 from bench.event import Size, play
 from bench.load import Measured, Wanted, request, run
 from bench.rows import Row, rows
@@ -48,6 +50,8 @@ class Line(msgspec.Struct, frozen=True):
 
 def main() -> int:
     """Measure and print; status 1 where an answer was not what it should be."""
+    if sys.argv[1:2] == ["rush"]:
+        return rush.main(sys.argv[2:])
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument(
         "what", nargs="?", choices=["event", "hills", "admin", "uploads"], default="event", help="what is measured"
