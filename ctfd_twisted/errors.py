@@ -91,10 +91,14 @@ class TooLarge(DomainError):
 
 
 class TooMany(DomainError):
-    """More than *limit* requests in *interval* seconds; *retry_after* seconds until the next one counts."""
+    """More than *limit* requests in *interval* seconds; *retry_after* seconds until the next one counts.
 
-    def __init__(self, limit: int, interval: int, retry_after: int | None = None) -> None:
+    A *reason* is told in place of the text that CTFd's clients know.
+    """
+
+    def __init__(self, limit: int, interval: int, retry_after: int | None = None, reason: str | None = None) -> None:
         super().__init__(limit, interval)
+        self.reason = reason
         self.limit = limit
         self.interval = interval
         self.retry_after = interval if retry_after is None else retry_after

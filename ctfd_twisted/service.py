@@ -60,9 +60,7 @@ from ctfd_twisted.koth.client import HillClient
 from ctfd_twisted.koth.handlers import hill_handlers, hill_poller
 from ctfd_twisted.koth.reach import Network as HillNetwork
 from ctfd_twisted.koth.reach import Reach as HillReach
-from ctfd_twisted.live.api import EventsApi
-from ctfd_twisted.live.feed import Feed
-from ctfd_twisted.live.hub import Hub
+from ctfd_twisted.live.room import make_live
 from ctfd_twisted.mail.api import MailApi
 from ctfd_twisted.mail.dispatcher import MailDispatcher
 from ctfd_twisted.mail.post import Post
@@ -136,10 +134,11 @@ def make_platform(
     assets = load_assets()
     public_pages = Snapshot(db, bus, read_public_pages, {"pages"})
     pages = Pages(assets, public_pages, lambda competition: provider_of(competition, settings.oauth) is not None)
+    competition = Snapshot(db, bus, read_competition, {"config"})
     pipeline = Pipeline(
         front=_front(settings),
         policy=settings,
-        competition=Snapshot(db, bus, read_competition, {"config"}),
+        competition=competition,
         callers=directory,
         tracker=AddressTracker(behind),
         pages=pages,
@@ -161,7 +160,7 @@ def make_platform(
     challenges = challenge_handlers(
         db, behind, reader, sign=keys.sign, render_view=view_renderer(pages), remove_files=files.uploads.remove
     )
-    hub = Hub(clock)
+    live = make_live(clock, beside, board, directory, competition.get, now, enabled=settings.server_sent_events)
     agents = HillClient(clock, hill_reach)
     webhooks = WebhookClient(clock, webhook_reach, settings.webhook_header_prefix)
     apis = [
@@ -176,7 +175,7 @@ def make_platform(
         ImportPages(db, pages, desk, in_thread(file_in), settings.data_dir),
         ConfigsApi(db),
         NoticesApi(db),
-        EventsApi(hub, enabled=settings.server_sent_events),
+        live.api,
         MailApi(db, postman, settings.mail),
         *webhook_handlers(clock, db, webhooks),
     ]
@@ -194,7 +193,7 @@ def make_platform(
         "mail": lambda: MailDispatcher(beside, clock, postman, sealer, settings.mail),
     }
     by_itself = [make() for role, make in by_role.items() if role in settings.roles]
-    services = [behind, hub, Feed(beside, hub, now), *by_itself]
+    services = [behind, live.hub, live.feed, *by_itself]
     large = pipeline.lets_in, settings.application_root, settings.upload_limit
     intake = Intakes(files.intake(*large), ImportIntake(settings.data_dir, in_thread(file_in), *large))
     return Platform(site.resource(), pipeline, intake, uploads, services)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Collection, Hashable
 from datetime import datetime, timedelta
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
@@ -109,6 +109,23 @@ class Directory:
             return None
         found = await question.memory.get(question.key)
         return question.judge(sid, found.value, now)
+
+    async def players(self, sids: Collection[str], now: datetime) -> dict[str, Player]:
+        """Return the players behind many sessions, those left out that are nobody's or have ended; all as of now."""
+        hashes = {sid: sid_hash(sid) for sid in sids if may_be_signed_in(sid)}
+        found = await self._db.read(sessions.find_sessions, hashes.values(), self._keys) if hashes else {}
+        players: dict[str, Player] = {}
+        for sid in sids:
+            if sid not in hashes:
+                player = await self.session(sid, now)
+                if isinstance(player, Player):
+                    players[sid] = player
+                continue
+            session = found.get(hashes[sid])
+            mac = "" if session is None or now >= session.expires else session.password_mac
+            if session is not None and mac and hmac.compare_digest(session.player.session_hash, mac):
+                players[sid] = session.player
+        return players
 
     def ready_token(self, value: str, now: datetime) -> TokenCaller | NotInMemory:
         """Return the owner of the access token *value*, or ``MISS`` where memory does not know.

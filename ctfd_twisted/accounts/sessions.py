@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -27,6 +27,13 @@ _BY_HASH: Final = (
     .join(sessions, sessions.c.user_id == users.c.id)
     .where(sessions.c.sid_hash == bindparam("sid_hash"))
 )
+_BY_HASHES: Final = (
+    players(sessions.c.sid_hash, sessions.c.password_mac, sessions.c.expires)
+    .join(sessions, sessions.c.user_id == users.c.id)
+    .where(sessions.c.sid_hash.in_(bindparam("sid_hashes", expanding=True)))
+)
+#: So many sessions are asked for at once; some databases take no more parameters than a few ten thousand.
+_AT_ONCE: Final = 1_000
 _SEEN: Final = (
     update(sessions)
     .where(sessions.c.sid_hash.in_(bindparam("sid_hashes", expanding=True)))
@@ -100,6 +107,16 @@ def find_session(conn: Connection, hashed: str, keys: Keys | None = None) -> Ses
     """
     row = conn.execute(_BY_HASH, {"sid_hash": hashed}).first()
     return None if row is None else Session(player_of(row, keys), row.password_mac, row.expires)
+
+
+def find_sessions(conn: Connection, hashes: Collection[str], keys: Keys) -> dict[str, Session]:
+    """Return the sessions with these hashes, expired or not, by their hashes; each player's ``session_hash`` filled."""
+    wanted = list(hashes)
+    return {
+        row.sid_hash: Session(player_of(row, keys), row.password_mac, row.expires)
+        for begin in range(0, len(wanted), _AT_ONCE)
+        for row in conn.execute(_BY_HASHES, {"sid_hashes": wanted[begin : begin + _AT_ONCE]})
+    }
 
 
 def close_session(conn: Connection, sid: str) -> None:

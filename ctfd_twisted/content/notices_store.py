@@ -19,6 +19,7 @@ from ctfd_twisted.db.writes import insert_row
 from ctfd_twisted.errors import Malformed, NotFound
 from ctfd_twisted.http.dates import iso
 from ctfd_twisted.web.markdown import rendered
+from ctfd_twisted.webhooks.store import advance
 
 #: Topics of the bus after which notifications may read differently.
 TOPICS = ("notifications", "config", "accounts")
@@ -108,6 +109,8 @@ def read_notice(conn: Connection, notice_id: int) -> NoticeShown:
 
 def create_notice(conn: Connection, now: datetime, fields: NoticeFields) -> NoticeTold:
     """Make a notification and announce it to whoever listens; raises ``Malformed`` for an unknown user or team."""
+    # Ids in the order of commits: who was told of one was told of all before it.
+    advance(conn, 0)
     columns = {name: getattr(fields, name) for name in ("title", "content", "user_id", "team_id")}
     try:
         with conn.begin_nested():

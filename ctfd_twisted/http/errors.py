@@ -87,7 +87,7 @@ def error_text(error: DomainError) -> str:
         case TooLarge():
             return f"The request's body is larger than the {error.limit} bytes that are accepted."
         case TooMany():
-            return f"Too many requests. Limit is {error.limit} requests in {error.interval} seconds"
+            return error.reason or f"Too many requests. Limit is {error.limit} requests in {error.interval} seconds"
         case Busy():
             return error.reason
         case Invalid() | Refused() | Impossible():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from werkzeug.datastructures import MIMEAccept
 from werkzeug.http import parse_accept_header
@@ -12,7 +12,9 @@ from ctfd_twisted.errors import Forbidden
 from ctfd_twisted.http.answers import Answer, RedirectTo, StreamedAnswer
 from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.routes import Routes
-from ctfd_twisted.live.hub import Hub
+from ctfd_twisted.live.feed import Feed
+from ctfd_twisted.live.hub import Asked, Hub
+from ctfd_twisted.live.views import PLAIN, read_cursor, view_of, wanted
 
 _EVENTS: Final = "text/event-stream"
 #: A proxy that collects answers before it passes them on would keep every event for itself.
@@ -35,22 +37,44 @@ class EventsApi:
 
     routes = Routes()
 
-    def __init__(self, hub: Hub, *, enabled: bool) -> None:
+    def __init__(self, hub: Hub, feed: Feed, *, enabled: bool) -> None:
         self._hub = hub
+        self._feed = feed
         self._enabled = enabled
 
     @routes.get("/events", LISTENING, limit=(150, 60))
-    def listen(self, call: Call) -> Answer:
-        """Pings at least every 5 s, and each new notification; what was before is at ``/api/v1/notifications``."""
+    def listen(self, call: Call) -> Any:
+        """Pings at least every 5 s, and each new notification; what was before is at ``/api/v1/notifications``.
+
+        With ``channels`` what docs/events.md says.
+        """
         if not self._enabled:
             return _OFF
-        listener = (call.require_player().id, call.address)
-        self._hub.check(listener)
+        bits = wanted(call.argument("channels"))
+        self._hub.check(call.require_player().id, call.address)
+        return self._stream(call, bits) if bits == PLAIN else self._later(call, bits)
+
+    async def _later(self, call: Call, bits: int) -> Answer:
+        await self._feed.settled(bits)
+        self._hub.check(call.require_player().id, call.address)
+        return self._stream(call, bits)
+
+    def _stream(self, call: Call, bits: int) -> Answer:
+        player = call.require_player()
+        said = call.request.getHeader("last-event-id") or call.argument("last_event_id")
+        asked = Asked(
+            player_id=player.id,
+            address=call.address,
+            sid=call.sid or "",
+            bits=bits,
+            view=view_of(player, call.competition),
+            cursor=read_cursor(said),
+        )
         return StreamedAnswer(
             b"",
             content_type=_EVENTS,
             headers=_AS_THEY_COME,
             length=0,
-            send=partial(self._hub.stream, listener),
+            send=partial(self._hub.stream, asked),
             drop=lambda: None,
         )

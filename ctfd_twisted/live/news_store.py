@@ -1,4 +1,4 @@
-"""What has happened since a node looked last, ready to be told."""
+"""Notifications and hills as they are now, ready to be told."""
 
 from __future__ import annotations
 
@@ -6,46 +6,49 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, func, or_, select
+from sqlalchemy import Connection, select
 
 from ctfd_twisted.challenges.rules import Reach, Viewer, gate_of, reach
 from ctfd_twisted.challenges.tables import challenges
 from ctfd_twisted.competition.store import read_competition
-from ctfd_twisted.content.notices_store import Delivery, notice_readout
+from ctfd_twisted.content.notices_store import NoticeShown, notice_readout
 from ctfd_twisted.content.tables import notifications
 from ctfd_twisted.http.answers import encode
-from ctfd_twisted.koth.boards import read_hills
+from ctfd_twisted.http.dates import iso
+from ctfd_twisted.koth.boards import Hill, read_hills
 from ctfd_twisted.live.frames import frame
+from ctfd_twisted.live.views import View, sights
 
 #: So many are told at once; whoever adds more has imported them, and nobody wants to see all of them pop up.
-_MOST: Final = 50
-_DEFAULT: Final = Delivery()
+KEPT: Final = 50
 
 
-class News(NamedTuple):
-    """Frames in the order of what they tell; ``last`` is the highest id that a notification has."""
+class Notice(NamedTuple):
+    """A notification; ``mark`` tells it from another that was given its id after it was removed."""
 
-    last: int
-    frames: tuple[bytes, ...]
+    id: int
+    mark: str
+    shown: NoticeShown
 
 
-def read_news(conn: Connection, seen: int | None, announced: Mapping[int, Delivery]) -> News:
-    """The notifications *announced*, and those with ids above *seen*, which another program has added.
+class HillTold(NamedTuple):
+    """One hill, as JSON."""
 
-    With a *seen* of None the node has just begun, and nothing that is there already is news.
-    """
-    last = conn.execute(select(func.coalesce(func.max(notifications.c.id), 0))).scalar_one()
-    if not announced and (seen is None or last <= seen):
-        return News(last, ())
-    newer = notifications.c.id > (last if seen is None else seen)
-    news = select(notifications).where(or_(newer, notifications.c.id.in_(list(announced)))).order_by(notifications.c.id)
+    challenge_id: int
+    data: bytes
+
+
+def read_notices(conn: Connection) -> tuple[Notice, ...]:
+    """The newest notifications, the oldest of them first."""
+    newest = select(notifications).order_by(notifications.c.id.desc()).limit(KEPT)
     competition = read_competition(conn)
-    frames = []
-    for row in conn.execute(news.limit(_MOST)):
-        how = announced.get(row.id, _DEFAULT)
-        shown = {**notice_readout(row, competition), "type": how.type, "sound": how.sound}
-        frames.append(frame("notification", encode(shown)))
-    return News(last, tuple(frames))
+    return tuple(Notice(row.id, _mark(row.date), notice_readout(row, competition)) for row in conn.execute(newest))[
+        ::-1
+    ]
+
+
+def _mark(date: datetime | None) -> str:
+    return "0" if date is None else f"{int(date.timestamp() * 1_000_000) & 0xFFFFFFFF:x}"
 
 
 def read_kings(conn: Connection, now: datetime, challenge_ids: Collection[int]) -> tuple[bytes, ...]:
@@ -60,8 +63,7 @@ def read_kings(conn: Connection, now: datetime, challenge_ids: Collection[int]) 
         return ()
     if not all(sees(logged_in=True, is_admin=False) for sees in seen):
         return ()
-    wanted = select(challenges).where(challenges.c.id.in_(challenge_ids))
-    known = {row.id for row in conn.execute(wanted) if _is_open(row, now)}
+    known = _open_challenges(conn, now, challenge_ids)
     return tuple(
         frame("koth", encode({"challenge_id": hill.challenge_id}))
         for hill in read_hills(conn, teams_mode=competition.teams)
@@ -69,7 +71,35 @@ def read_kings(conn: Connection, now: datetime, challenge_ids: Collection[int]) 
     )
 
 
-def _is_open(challenge: Any, now: datetime) -> bool:
-    """Whether a challenge is open to somebody who has solved nothing and is in no audience."""
-    gate = gate_of(challenge)
-    return reach(gate, now, Viewer(), gate.prerequisites) is Reach.OPEN
+def read_hill_states(conn: Connection, now: datetime) -> Mapping[View, tuple[HillTold, ...] | None]:
+    """Every hill with its king, as each view may see them at *now*; None where it may see none."""
+    competition = read_competition(conn)
+    found = read_hills(conn, teams_mode=competition.teams)
+    known = _open_challenges(conn, now, [hill.challenge_id for hill in found])
+    return {
+        view: tuple(
+            HillTold(hill.challenge_id, encode(_shown(hill, view)))
+            for hill in found
+            if view is View.ADMIN or hill.challenge_id in known
+        )
+        if sight.hills
+        else None
+        for view, sight in sights(competition, now).items()
+    }
+
+
+def _shown(hill: Hill, view: View) -> dict[str, Any]:
+    king = hill.king if view is View.ADMIN or hill.listed else None
+    return {
+        "challenge_id": hill.challenge_id,
+        "name": hill.name,
+        "king": None if king is None else {"id": king.id, "name": king.name, "type": king.type},
+        "since": None if king is None else iso(hill.since),
+    }
+
+
+def _open_challenges(conn: Connection, now: datetime, challenge_ids: Collection[int]) -> frozenset[int]:
+    """Those of *challenge_ids* that are open to somebody who has solved nothing and is in no audience."""
+    rows = conn.execute(select(challenges).where(challenges.c.id.in_(challenge_ids))) if challenge_ids else ()
+    gates = [gate_of(row) for row in rows]
+    return frozenset(gate.id for gate in gates if reach(gate, now, Viewer(), gate.prerequisites) is Reach.OPEN)

@@ -2,78 +2,167 @@
 
 from __future__ import annotations
 
-from collections import deque
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
-from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IPushProducer
+from twisted.python.failure import Failure
 from twisted.web.server import Request
 from zope.interface import implementer
 
-from ctfd_twisted.live.frames import PING
+from ctfd_twisted.live.frames import LAST, unchunked
+from ctfd_twisted.live.views import PLAIN, View
 
-#: So many frames wait for a listener who does not read.
+#: So many events wait for a listener who does not read.
 QUEUE: Final = 32
-#: After so many pings in a row that could not be sent nobody is believed to be there.
-SILENCE: Final = 6
+#: After so many beats in a row that could not be sent nobody is believed to be there, by whether the stream is plain.
+SILENCE: Final = {True: 6, False: 2}
+
+
+class Audience(Protocol):
+    """What a stream needs of those who know all streams; ``hub.Hub`` is the one there is."""
+
+    def catch_up(self, stream: Stream) -> None:
+        """Tell *stream* how everything stands, because it has missed what happened."""
+
+    def left(self, stream: Stream) -> None:
+        """*stream* is over."""
+
+
+class Origin(Protocol):
+    """The server's list of connections; ``http.server.QuietSite``."""
+
+    channels: set[Any]
+
+    def forget(self, channel: Any) -> None:
+        """*channel* is closed."""
 
 
 @implementer(IPushProducer)
 class Stream:
-    """Frames to one request, until it ends.
+    """Events to one connection, until it ends.
 
-    Whoever does not keep up is cut off, and told nothing: their client connects again and asks the API for what it has
-    missed. So what one listener costs has a bound.
+    It takes the connection over from the channel and the request that began it, which then are dropped: ten thousand
+    idle listeners should not keep ten thousand requests with their headers, handlers and timeouts. So it is what the
+    transport calls its protocol, and there is nothing of HTTP left to it but the chunks.
+
+    Who does not keep up costs no more than :data:`QUEUE` references to events that are there once for all: after that
+    they are dropped, and told how everything stands when they read again. Whoever listens as CTFd's clients do, which
+    know no such event, is cut off instead: they connect again and ask the API for what they have missed.
     """
 
-    def __init__(self, request: Request) -> None:
-        self._request = request
-        self._waiting: deque[bytes] = deque()
+    __slots__ = (
+        "_alone",
+        "_behind",
+        "_chunked",
+        "_ended",
+        "_hub",
+        "_paused",
+        "_site",
+        "_transport",
+        "_unsent",
+        "_waiting",
+        "address",
+        "bits",
+        "player_id",
+        "sid",
+        "slot",
+        "view",
+    )
+
+    def __init__(self, hub: Audience, request: Request, who: tuple[int, str], sid: str, bits: int, view: View) -> None:
+        channel: Any = request.channel
+        self._hub = hub
+        self._transport: Any = channel.transport
+        self._site: Origin = channel.site
+        self._chunked = bool(request.chunked)
+        self._waiting: list[bytes] | None = None
         self._paused = False
-        self._unsent = 0
+        self._behind = False
         self._ended = False
-        #: Fires when the stream was ended from here; cancelled when the listener has gone.
-        self.ended: Deferred[None] = Deferred(self._gone)
+        self._alone = False
+        self._unsent = 0
+        self.player_id, self.address = who
+        self.sid = sid
+        self.bits = bits
+        self.view = view
+        self.slot = 0
 
-    def begin(self) -> None:
-        """Send the first ping."""
-        # Nobody knows how long it will be.
-        self._request.responseHeaders.removeHeader(b"content-length")
-        self._request.registerProducer(self, streaming=True)
-        self._request.write(PING)
+    @property
+    def is_open(self) -> bool:
+        """Whether it has not come to its end."""
+        return not self._ended
 
-    def tell(self, frame: bytes) -> None:
-        """Send *frame*, and a ping that pushes it through whatever collects on the way."""
-        if self._ended:
-            return
-        if not self._paused:
-            self._request.write(frame + PING)
-        elif len(self._waiting) < QUEUE:
-            self._waiting.append(frame)
+    @property
+    def is_alone(self) -> bool:
+        """Whether the request is gone that began it."""
+        return self._alone
+
+    def take_over(self, channel: Any, reason: Failure) -> None:
+        """Be the protocol of *channel*'s transport, and let *channel* and its request end as by *reason*."""
+        self._alone = True
+        transport = self._transport
+        transport.unregisterProducer()
+        # A transport over TLS has another name for it.
+        if hasattr(transport, "wrappedProtocol"):
+            transport.wrappedProtocol = self
         else:
-            self._cut()
+            transport.protocol = self
+        self._site.channels.add(self)
+        channel.connectionLost(reason)
+        transport.registerProducer(self, True)
+        # The channel may have stopped reading to spare the request; a listener who hangs up has to be heard.
+        transport.resumeProducing()
 
-    def ping(self) -> None:
-        """Show that the stream is alive, or find that it is not."""
+    def tell(self, data: bytes) -> None:
+        """Send *data*, one chunk, or keep it until what was sent before has been read."""
+        if self._ended or self._behind:
+            return
+        if not self._paused:
+            self._write(data)
+        elif self._waiting is None:
+            self._waiting = [data]
+        elif len(self._waiting) < QUEUE:
+            self._waiting.append(data)
+        elif self.bits == PLAIN:
+            self.cut()
+        else:
+            self._waiting, self._behind = None, True
+
+    def beat(self, data: bytes) -> None:
+        """Show by *data* that the stream is alive, or find that it is not."""
         if self._ended:
             return
         if not self._paused:
-            self._request.write(PING)
+            self._write(data)
             return
         self._unsent += 1
-        if self._unsent >= SILENCE:
-            self._cut()
+        if self._unsent >= SILENCE[self.bits == PLAIN]:
+            self.cut()
 
     def end(self) -> None:
         """End the answer in good order; a listener who does not read is cut off."""
         if self._ended:
             return
         if self._paused:
-            self._cut()
+            self.cut()
             return
-        self._ended = True
-        self._request.unregisterProducer()
-        self.ended.callback(None)
+        self._write(LAST)
+        self._over()
+        self._transport.loseConnection()
+
+    def cut(self) -> None:
+        """Drop the connection, whatever is still to be sent."""
+        self._over()
+        self._transport.abortConnection()
+
+    def dataReceived(self, data: bytes) -> None:
+        """Take no notice: nothing can be asked where the answer has no end."""
+
+    def connectionLost(self, reason: Failure) -> None:
+        """The listener has gone, or was sent away."""
+        del reason
+        self._over()
+        self._site.forget(self)
 
     def pauseProducing(self) -> None:
         """Hold back: what was sent last has not been read yet."""
@@ -84,19 +173,24 @@ class Stream:
         self._paused = False
         self._unsent = 0
         while self._waiting and not self._paused:
-            self._request.write(self._waiting.popleft() + PING)
+            self._write(self._waiting.pop(0))
+        if not self._waiting:
+            self._waiting = None
+        if self._behind and not self._paused and not self._ended:
+            self._behind = False
+            self._hub.catch_up(self)
 
     def stopProducing(self) -> None:
-        """Nothing more can be sent."""
-        self._gone(self.ended)
-
-    def _gone(self, _: Deferred[None]) -> None:
+        """Nothing more can be sent; that the connection is lost is told next."""
         self._ended = True
-        self._waiting.clear()
 
-    def _cut(self) -> None:
-        """Drop the connection; that it is gone is then told as by a listener who leaves."""
-        self._gone(self.ended)
-        channel: Any = self._request.channel
-        if channel is not None:
-            channel.transport.abortConnection()
+    def _write(self, data: bytes) -> None:
+        if self._chunked:
+            self._transport.write(data)
+        elif data != LAST:
+            self._transport.write(unchunked(data))
+
+    def _over(self) -> None:
+        self._ended = True
+        self._waiting = None
+        self._hub.left(self)

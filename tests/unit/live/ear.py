@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from twisted.internet.address import IPv4Address
 from twisted.internet.error import ConnectionDone
@@ -16,6 +18,29 @@ from ctfd_twisted.testing.platform import Client
 PING = "event:ping\ndata:ping\n\n"
 
 
+class Heard(NamedTuple):
+    """One event."""
+
+    name: str
+    id: str
+    data: Any
+
+
+def events_in(text: str) -> list[Heard]:
+    """The events in *text*; comments and what only sets an id are none."""
+    found = []
+    for block in text.split("\n\n"):
+        fields = dict(line.split(":", 1) for line in block.split("\n") if line and not line.startswith(":"))
+        if "event" in fields:
+            found.append(Heard(fields["event"], fields.get("id", ""), json.loads(fields["data"])))
+    return found
+
+
+def last_id_in(text: str) -> str:
+    """The id that a browser would come back with."""
+    return [line.removeprefix("id:") for line in text.split("\n") if line.startswith("id:")][-1]
+
+
 class Ear:
     """Somebody who asks for a path over a connection in memory, and all that they were sent."""
 
@@ -25,6 +50,7 @@ class Ear:
         client: Client | None = None,
         *,
         method: str = "GET",
+        path: str = "/events",
         address: str = "192.0.2.1",
         headers: Mapping[str, str] = {},
     ) -> None:
@@ -36,8 +62,9 @@ class Ear:
         sent = {"Host": "ctf.example", **headers}
         if client is not None:
             sent |= {"Authorization": f"Token {client.token}", "Content-Type": "application/json"}
-        lines = [f"{method} /events HTTP/1.1", *(f"{name}: {value}" for name, value in sent.items())]
+        lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in sent.items())]
         self.channel.dataReceived("\r\n".join([*lines, "", ""]).encode())
+        platform.clock.advance(0)
 
     @property
     def _parts(self) -> tuple[str, str]:
@@ -76,6 +103,27 @@ class Ear:
         news, self._read = body[self._read :], len(body)
         return news
 
+    def heard(self) -> list[Heard]:
+        """The events among that."""
+        return events_in(self.news())
+
+    @property
+    def last_id(self) -> str:
+        """The id that this listener would come back with."""
+        return last_id_in(self.body)
+
+    @property
+    def _producer(self) -> Any:
+        return self.transport.producer
+
+    def stop_reading(self) -> None:
+        """Read nothing from now on, until so much waits that the transport says so."""
+        self._producer.pauseProducing()
+
+    def read_on(self) -> None:
+        """Read all that waits."""
+        self._producer.resumeProducing()
+
     def leave(self) -> None:
         """Hang up."""
-        self.channel.connectionLost(Failure(ConnectionDone()))
+        getattr(self.transport, "protocol", self.channel).connectionLost(Failure(ConnectionDone()))

@@ -144,7 +144,7 @@ class TestBounds:
         ann = platform.player("ann")
         ears = [Ear(platform, ann) for _ in range(hubs.OF_A_PLAYER)]
         refused = Ear(platform, ann)
-        assert (refused.status, refused.headers["retry-after"]) == (503, "5")
+        assert (refused.status, refused.headers["retry-after"]) == (429, "5")
         assert Ear(platform, platform.player("ben")).status == 200
         ears[0].leave()
         assert Ear(platform, ann).status == 200
@@ -153,24 +153,24 @@ class TestBounds:
         monkeypatch.setattr(hubs, "OF_AN_ADDRESS", 2)
         monkeypatch.setattr(hubs, "OF_A_NODE", 3)
         players = [platform.player(name) for name in ("ann", "ben", "cy", "dee")]
-        assert [Ear(platform, player).status for player in players[:3]] == [200, 200, 503]
+        assert [Ear(platform, player).status for player in players[:3]] == [200, 200, 429]
         assert [Ear(platform, player, address="192.0.2.2").status for player in players[2:]] == [200, 503]
 
     def test_who_has_left_is_forgotten(self, platform: MemoryPlatform, hub: Hub) -> None:
         Ear(platform, platform.player("ann")).leave()
-        assert not hub._streams
+        assert not list(hub.streams())
         assert not hub._players
         assert not hub._addresses
 
     def test_who_reads_slowly_gets_it_later(self, platform: MemoryPlatform) -> None:
         ear, admin = Ear(platform, platform.player("ann")), platform.admin()
-        ear.channel.pauseProducing()
+        ear.stop_reading()
         ear.news()
         for _ in range(QUEUE):
             admin.post(NOTICES, {})
         platform.clock.advance(5)
         assert ear.news() == ""
-        ear.channel.resumeProducing()
+        ear.read_on()
         assert told(ear.news()) == list(range(1, QUEUE + 1))
         admin.post(NOTICES, {})
         assert told(ear.news()) == [QUEUE + 1]
@@ -178,7 +178,7 @@ class TestBounds:
     def test_who_falls_too_far_behind_is_cut_off(self, platform: MemoryPlatform) -> None:
         ear, admin = Ear(platform, platform.player("ann")), platform.admin()
         other = Ear(platform, platform.player("ben"))
-        ear.channel.pauseProducing()
+        ear.stop_reading()
         for _ in range(QUEUE + 1):
             admin.post(NOTICES, {})
         assert ear.transport.disconnecting
@@ -186,8 +186,8 @@ class TestBounds:
 
     def test_who_reads_nothing_for_half_a_minute_is_cut_off(self, platform: MemoryPlatform) -> None:
         ear = Ear(platform, platform.player("ann"))
-        ear.channel.pauseProducing()
-        platform.clock.pump([5] * (SILENCE - 1))
+        ear.stop_reading()
+        platform.clock.pump([5] * (SILENCE[True] - 1))
         assert not ear.transport.disconnecting
         platform.clock.advance(5)
         assert ear.transport.disconnecting
@@ -199,13 +199,13 @@ class TestTheEnd:
     def test_streams_end_in_good_order(self, platform: MemoryPlatform, hub: Hub) -> None:
         ann = platform.player("ann")
         ear, slow = Ear(platform, ann), Ear(platform, ann)
-        slow.channel.pauseProducing()
+        slow.stop_reading()
         hub.stopService()
         assert ear.complete
         assert slow.transport.disconnecting
         assert Ear(platform, ann).status == 503
         slow.leave()
-        assert not hub._streams
+        assert not list(hub.streams())
 
     def test_a_service_that_ran_before_runs_again(self, platform: MemoryPlatform, hub: Hub) -> None:
         hub.stopService()
