@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import jsonschema_rs
 import psycopg
 import pytest
+from hypothesis import settings
 from sqlalchemy import Connection, Engine
 
 from ctfd_twisted.db.engine import Engines, open_engines
@@ -23,6 +24,10 @@ from ctfd_twisted.db.migrate import migrate
 from ctfd_twisted.db.notices import taken_topics
 from ctfd_twisted.schema import metadata
 from ctfd_twisted.testing import MemoryPlatform
+
+# How long an example takes says more about the machine than about us.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 DATA = Path(__file__).parent / "data"
 MEMORY = "/dev/shm"  # noqa: S108 - a folder of its own is made in it
