@@ -43,7 +43,7 @@ def locked_account(conn: Connection, competition: Competition, user_id: int) -> 
 
     Raises ``Forbidden`` for the banned, and where teams play for somebody without a team.
     """
-    row = conn.execute(sql.ACCOUNT[competition.teams], {"user": user_id}).first()
+    row = sql.ACCOUNT[competition.teams].first(conn, {"user": user_id})
     if row is None or row.banned or row.user_banned:
         raise Forbidden
     listed = row.hidden is False and row.banned is False

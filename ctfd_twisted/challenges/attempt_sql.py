@@ -1,4 +1,4 @@
-"""The statements of one attempt, built once: compiling them anew would cost more than running them.
+"""The statements of one attempt, compiled once: the rest of SQLAlchemy would cost more than running them.
 
 Those that are about an account come in a pair, by whether teams play.
 """
@@ -7,51 +7,56 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sqlalchemy import Select, bindparam, delete, func, insert, literal, or_, select, text
+from sqlalchemy import ColumnElement, Select, bindparam, case, delete, func, insert, literal, or_, select, text
 
 from ctfd_twisted.accounts.tables import audience_members, teams, users
 from ctfd_twisted.challenges.tables import challenge_ends, challenges, flags, module_audience_access
+from ctfd_twisted.db.ready import Ready
 from ctfd_twisted.scoring.accounts import account_kind
 from ctfd_twisted.scoring.rules import LONG_AGO
 from ctfd_twisted.scoring.tables import solves, submissions
 
 __all__ = [
     "ACCOUNT", "CHALLENGE", "EXISTING", "FORGET", "LONG_AGO", "MEMBERS", "MODULES", "PARTIALS", "RECORD",
-    "RECORD_SOLVE", "SETTINGS", "SOLVE", "SOLVED", "TALLIES",
+    "RECORD_SOLVE", "SETTINGS", "SOLVE", "SOLVED", "TRIED",
 ]  # fmt: skip
 
 # The oldest row of a key counts, as everywhere, so it is read last.
-SETTINGS: Final = text(
+SETTINGS: Final = Ready(text(
     "SELECT key, value FROM config WHERE key IN ('ctf_name', 'end', 'incorrect_submissions_per_min',"
     " 'max_attempts_behavior', 'max_attempts_timeout', 'paused', 'start', 'user_mode', 'view_after_ctf')"
     " ORDER BY id DESC"
-)
+))  # fmt: skip
 
 # "NO KEY" does not hold up the foreign keys that other transactions check against the row. SQLite needs no lock: a
 # write transaction is alone in the file. Where teams play the member is locked as well, after the team as elsewhere:
 # whoever waited here for an administrator is asked again whether they are still there, and still in the team.
 ACCOUNT: Final = {
-    False: select(
-        users.c.name.label("user_name"),
-        users.c.banned.label("user_banned"),
-        users.c.hidden,
-        users.c.banned,
-        literal(None).label("team_id"),
-        literal(None).label("team_name"),
-    )
-    .where(users.c.id == bindparam("user"))
-    .with_for_update(key_share=True),
-    True: select(
-        users.c.name.label("user_name"),
-        users.c.banned.label("user_banned"),
-        teams.c.hidden,
-        teams.c.banned,
-        teams.c.id.label("team_id"),
-        teams.c.name.label("team_name"),
-    )
-    .join(teams, teams.c.id == users.c.team_id)
-    .where(users.c.id == bindparam("user"))
-    .with_for_update(key_share=True, of=(teams, users)),
+    False: Ready(
+        select(
+            users.c.name.label("user_name"),
+            users.c.banned.label("user_banned"),
+            users.c.hidden,
+            users.c.banned,
+            literal(None).label("team_id"),
+            literal(None).label("team_name"),
+        )
+        .where(users.c.id == bindparam("user"))
+        .with_for_update(key_share=True)
+    ),
+    True: Ready(
+        select(
+            users.c.name.label("user_name"),
+            users.c.banned.label("user_banned"),
+            teams.c.hidden,
+            teams.c.banned,
+            teams.c.id.label("team_id"),
+            teams.c.name.label("team_name"),
+        )
+        .join(teams, teams.c.id == users.c.team_id)
+        .where(users.c.id == bindparam("user"))
+        .with_for_update(key_share=True, of=(teams, users))
+    ),
 }
 
 _CHALLENGE: Final = (
@@ -78,21 +83,22 @@ _CHALLENGE: Final = (
     .where(challenges.c.id == bindparam("challenge"))
     .order_by(flags.c.id)
 )
-#: For a trial that writes nothing, and for an attempt, during which the challenge is not deleted.
-CHALLENGE: Final = {False: _CHALLENGE, True: _CHALLENGE.with_for_update(read=True, key_share=True, of=challenges)}
+#: For a trial that writes nothing.
+CHALLENGE: Final = Ready(_CHALLENGE)
 
 EXISTING: Final = select(challenges.c.id).where(challenges.c.id.in_(bindparam("challenges", expanding=True)))
 
-MEMBERS: Final = select(users.c.id).where(users.c.team_id == bindparam("team"))
+MEMBERS: Final = Ready(select(users.c.id).where(users.c.team_id == bindparam("team")))
 
-RECORD: Final = insert(submissions).inline()
-RECORD_SOLVE: Final = insert(submissions).returning(submissions.c.id)
+_COLUMNS: Final = ("challenge_id", "user_id", "team_id", "ip", "provided", "type", "date")
+RECORD: Final = Ready(insert(submissions).inline(), _COLUMNS)
+RECORD_SOLVE: Final = Ready(insert(submissions).returning(submissions.c.id), _COLUMNS)
 # Both dialects read it alike, which SQLAlchemy has no common words for.
-SOLVE: Final = text(
+SOLVE: Final = Ready(text(
     "INSERT INTO solves (id, challenge_id, user_id, team_id) VALUES (:id, :challenge_id, :user_id, :team_id)"
     " ON CONFLICT DO NOTHING"
-)
-FORGET: Final = delete(submissions).where(submissions.c.id == bindparam("id"))
+))  # fmt: skip
+FORGET: Final = Ready(delete(submissions).where(submissions.c.id == bindparam("id")))
 
 
 def _solved(*, teams_mode: bool) -> Select[Any]:
@@ -116,14 +122,23 @@ def _partials(*, teams_mode: bool) -> Select[Any]:
     )
 
 
-def _tallies(*, teams_mode: bool, limited: bool) -> Select[Any]:
-    """Wrong answers within the last minute, and where *limited* those to this challenge, and solves, in one row."""
+def _tried(*, teams_mode: bool) -> Select[Any]:
+    """The challenge with its flags, and in each row the account's wrong answers here and everywhere, and its solves.
+
+    The challenge is not deleted meanwhile. Wrong answers here are looked for only where their number is limited.
+    """
     kind = account_kind(teams_mode=teams_mode)
-    wrong = (
-        select(func.count().label("answers"), func.min(submissions.c.date).label("oldest"))
-        .where(kind.of(submissions) == bindparam("account"), submissions.c.type == "incorrect")
-    )  # fmt: skip
-    everywhere = wrong.where(submissions.c.date > bindparam("minute")).subquery("everywhere")
+    mine = kind.of(submissions) == bindparam("account"), submissions.c.type == "incorrect"
+    minute = submissions.c.date > bindparam("minute")
+    here = submissions.c.challenge_id == bindparam("challenge"), submissions.c.date > bindparam("since")
+    answers, oldest = func.count(), func.min(submissions.c.date)
+
+    def wrong(what: ColumnElement[Any], *where: ColumnElement[bool]) -> ColumnElement[Any]:
+        return select(what).select_from(submissions).where(*mine, *where).scalar_subquery()
+
+    def limited(what: ColumnElement[Any]) -> ColumnElement[Any]:
+        return case((challenges.c.max_attempts > 0, wrong(what, *here)))
+
     # A user who has changed teams may have solved it for the other one, and solves nothing twice.
     solved = (
         select(func.count())
@@ -134,26 +149,16 @@ def _tallies(*, teams_mode: bool, limited: bool) -> Select[Any]:
         )
         .scalar_subquery()
     )
-    columns = [
-        everywhere.c.answers.label("everywhere_count"),
-        everywhere.c.oldest.label("everywhere_oldest"),
+    return _CHALLENGE.add_columns(
+        wrong(answers, minute).label("everywhere_count"),
+        wrong(oldest, minute).label("everywhere_oldest"),
+        limited(answers).label("here_count"),
+        limited(oldest).label("here_oldest"),
         solved.label("solved"),
-    ]
-    if not limited:
-        return select(*columns)
-    here = wrong.where(
-        submissions.c.challenge_id == bindparam("challenge"), submissions.c.date > bindparam("since")
-    ).subquery("here")
-    return select(*columns, here.c.answers.label("here_count"), here.c.oldest.label("here_oldest")).join_from(
-        everywhere, here, literal(value=True)
-    )
+    ).with_for_update(read=True, key_share=True, of=challenges)
 
 
 SOLVED: Final = {teams_mode: _solved(teams_mode=teams_mode) for teams_mode in (False, True)}
 MODULES: Final = {teams_mode: _modules(teams_mode=teams_mode) for teams_mode in (False, True)}
-PARTIALS: Final = {teams_mode: _partials(teams_mode=teams_mode) for teams_mode in (False, True)}
-TALLIES: Final = {
-    (teams_mode, limited): _tallies(teams_mode=teams_mode, limited=limited)
-    for teams_mode in (False, True)
-    for limited in (False, True)
-}
+PARTIALS: Final = {teams_mode: Ready(_partials(teams_mode=teams_mode)) for teams_mode in (False, True)}
+TRIED: Final = {teams_mode: Ready(_tried(teams_mode=teams_mode)) for teams_mode in (False, True)}

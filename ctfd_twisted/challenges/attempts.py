@@ -63,19 +63,20 @@ def attempt(conn: Connection, now: datetime, new: NewAttempt) -> Outcome:
     Raises ``Forbidden`` outside the event and where the account may not answer this challenge, ``NotFound`` for a
     challenge that is not there for it.
     """
-    competition = Competition({row.key: row.value for row in conn.execute(sql.SETTINGS)})
+    competition = Competition(dict(sql.SETTINGS.all(conn)))
     running = competition.running(now)
     if not (running or new.is_admin):
         _demand_viewing(competition, now)
     if competition.paused:
         return Outcome("paused", f"{competition.name} is paused", 403)
     account = locked_account(conn, competition, new.user_id)
-    challenge, flags = _challenge(conn, new.challenge_id, stays=True)
+    limits = _limits(competition)
+    challenge, flags = _tried(conn, now, account, new.challenge_id, limits)
     _demand_open(conn, now, account, challenge)
 
-    limits = _limits(competition)
     max_attempts = challenge.max_attempts or 0
-    here, everywhere, solved = _tallies(conn, now, account, challenge.id, limits, limited=max_attempts > 0)
+    here = Wrong(challenge.here_count or 0, challenge.here_oldest)
+    everywhere = Wrong(challenge.everywhere_count, challenge.everywhere_oldest)
     answer = new.submission.strip()
     refused = refusal(limits, now, max_attempts, here, everywhere)
     if refused is not None:
@@ -83,7 +84,7 @@ def attempt(conn: Connection, now: datetime, new: NewAttempt) -> Outcome:
 
     kind = kind_of(challenge.type)
     verdict = kind.judge(_trial(conn, account, challenge, flags, answer))
-    if solved:
+    if challenge.solved:
         return _already_solved(verdict)
     stored = running or new.is_admin
     if verdict.status == "correct":
@@ -99,7 +100,7 @@ def attempt(conn: Connection, now: datetime, new: NewAttempt) -> Outcome:
 
 def preview(conn: Connection, challenge_id: int, submission: str) -> Outcome:
     """What the flags say to *submission*, for an administrator who tries them out. Raises ``NotFound``."""
-    challenge, flags = _challenge(conn, challenge_id, stays=False)
+    challenge, flags = _with_flags(sql.CHALLENGE.all(conn, {"challenge": challenge_id}))
     trial = Trial(submission.strip(), flags, challenge.logic)
     verdict = kind_of(challenge.type).judge(trial)
     return Outcome(verdict.status, verdict.message)
@@ -141,8 +142,21 @@ def _limits(competition: Competition) -> Limits:
     )
 
 
-def _challenge(conn: Connection, challenge_id: int, *, stays: bool) -> tuple[Any, tuple[Flag, ...]]:
-    rows = conn.execute(sql.CHALLENGE[stays], {"challenge": challenge_id}).all()
+def _tried(
+    conn: Connection, now: datetime, account: Account, challenge_id: int, limits: Limits
+) -> tuple[Any, tuple[Flag, ...]]:
+    """The challenge, with what the account has tried and solved, and its flags."""
+    facts = {
+        "account": account.id,
+        "user": account.user_id,
+        "challenge": challenge_id,
+        "minute": now - timedelta(seconds=WINDOW),
+        "since": limits.counted_since(now) or sql.LONG_AGO,
+    }
+    return _with_flags(sql.TRIED[account.team_id is not None].all(conn, facts))
+
+
+def _with_flags(rows: list[Any]) -> tuple[Any, tuple[Flag, ...]]:
     if not rows:
         raise NotFound
     flags = tuple(
@@ -151,33 +165,16 @@ def _challenge(conn: Connection, challenge_id: int, *, stays: bool) -> tuple[Any
     return rows[0], flags
 
 
-def _tallies(
-    conn: Connection, now: datetime, account: Account, challenge_id: int, limits: Limits, *, limited: bool
-) -> tuple[Wrong, Wrong, bool]:
-    """The wrong answers here (none are looked for unless *limited*) and everywhere, and whether it is solved."""
-    facts = {
-        "account": account.id,
-        "user": account.user_id,
-        "challenge": challenge_id,
-        "minute": now - timedelta(seconds=WINDOW),
-    }
-    if limited:
-        facts["since"] = limits.counted_since(now) or sql.LONG_AGO
-    row = conn.execute(sql.TALLIES[account.team_id is not None, limited], facts).one()
-    here = Wrong(row.here_count, row.here_oldest) if limited else Wrong()
-    return here, Wrong(row.everywhere_count, row.everywhere_oldest), row.solved > 0
-
-
 def _trial(conn: Connection, account: Account, challenge: Any, flags: tuple[Flag, ...], answer: str) -> Trial:
     logic = challenge.logic
     if logic not in {"all", "team"}:
         return Trial(answer, flags, logic, user_id=account.user_id)
     teams_mode = account.team_id is not None
-    rows = conn.execute(sql.PARTIALS[teams_mode], {"account": account.id, "challenge": challenge.id})
+    rows = sql.PARTIALS[teams_mode].all(conn, {"account": account.id, "challenge": challenge.id})
     partials = tuple(Partial(row.user_id, row.provided or "") for row in rows)
     members = None
     if teams_mode and logic == "team":
-        members = frozenset(conn.execute(sql.MEMBERS, {"team": account.team_id}).scalars())
+        members = frozenset(row.id for row in sql.MEMBERS.all(conn, {"team": account.team_id}))
     return Trial(answer, flags, logic, partials, account.user_id, members)
 
 

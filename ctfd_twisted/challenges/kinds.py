@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import msgspec
 from msgspec import UNSET, UnsetType
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, Select, bindparam, select, update
 from zope.interface import implementer
 
 from ctfd_twisted.challenges import flags
@@ -16,6 +16,7 @@ from ctfd_twisted.challenges.forms import FormField
 from ctfd_twisted.challenges.judging import Trial, Verdict
 from ctfd_twisted.challenges.registry import flag_types
 from ctfd_twisted.challenges.tables import challenges, dynamic_challenge
+from ctfd_twisted.db.ready import Ready
 from ctfd_twisted.errors import Impossible
 from ctfd_twisted.http.bodies import read_struct
 from ctfd_twisted.interfaces import IChallengeType
@@ -32,6 +33,14 @@ _DECAY_FIELDS: Final = (
     FormField("minimum", "Minimum value", "integer", help="points that are left when everybody has solved it"),
     FormField("decay", "Decay", "integer", help="linear: points off per solve; logarithmic: solves to the minimum"),
 )
+
+
+_STANDARD: Final = select(
+    challenges.c.id, challenges.c.function, challenges.c.initial, challenges.c.minimum, challenges.c.decay
+)
+_STANDARD_ONE: Final = Ready(_STANDARD.where(challenges.c.id == bindparam("challenge")))
+_DYNAMIC: Final = select(dynamic_challenge)
+_DYNAMIC_ONE: Final = Ready(_DYNAMIC.where(dynamic_challenge.c.id == bindparam("challenge")))
 
 
 class Decay(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -124,12 +133,7 @@ class StandardChallenge(_FlagChallenge):
 
     def settings(self, conn: Connection, challenge_ids: Sequence[int]) -> dict[int, dict[str, Any]]:
         """Function and decay; of a value that stands still the numbers mean nothing and read as null."""
-        columns = challenges.c
-        rows = conn.execute(
-            select(columns.id, columns.function, columns.initial, columns.minimum, columns.decay).where(
-                columns.id.in_(challenge_ids)
-            )
-        )
+        rows = _settings(conn, challenge_ids, _STANDARD, _STANDARD_ONE)
         return {
             row.id: {
                 "function": row.function or self.default_function,
@@ -187,7 +191,7 @@ class DynamicChallenge(_FlagChallenge):
 
     def settings(self, conn: Connection, challenge_ids: Sequence[int]) -> dict[int, dict[str, Any]]:
         """Function and decay."""
-        rows = conn.execute(select(dynamic_challenge).where(dynamic_challenge.c.id.in_(challenge_ids)))
+        rows = _settings(conn, challenge_ids, _DYNAMIC, _DYNAMIC_ONE)
         return {
             row.id: {
                 "function": row.dynamic_function or self.default_function,
@@ -199,6 +203,13 @@ class DynamicChallenge(_FlagChallenge):
     def value_after(self, settings: Mapping[str, Any], solves: int) -> int | None:
         """By the function, of which every unknown one is the parabola; ``None`` where old data lacks a number."""
         return _decayed(settings, solves)
+
+
+def _settings(conn: Connection, challenge_ids: Sequence[int], many: Select[Any], one: Ready) -> Sequence[Any]:
+    """The rows of *challenge_ids*; each right answer asks for those of *one*."""
+    if len(challenge_ids) == 1:
+        return one.all(conn, {"challenge": challenge_ids[0]})
+    return conn.execute(many.where(many.selected_columns.id.in_(challenge_ids))).all()
 
 
 def _columns(settings: Mapping[str, Any]) -> dict[str, Any]:

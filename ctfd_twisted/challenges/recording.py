@@ -42,7 +42,7 @@ def _row(now: datetime, account: Account, new: NewAttempt, answer: str, kind: st
 
 def store(conn: Connection, now: datetime, account: Account, new: NewAttempt, answer: str, kind: str) -> None:
     """Store an attempt that is no solve; *kind* is its type, and nobody but the account hears of it."""
-    conn.execute(sql.RECORD, _row(now, account, new, answer, kind))
+    sql.RECORD.run(conn, _row(now, account, new, answer, kind))
     touch(conn, account.topic)
 
 
@@ -56,11 +56,11 @@ def store_solve(
     answer: str,
 ) -> bool:
     """Store a solve and what follows from it; False, with nothing stored, where the database has one already."""
-    solve_id = conn.execute(sql.RECORD_SOLVE, _row(now, account, new, answer, "correct")).scalar_one()
+    solve_id = sql.RECORD_SOLVE.scalar(conn, _row(now, account, new, answer, "correct"))
     facts = {"id": solve_id, "challenge_id": challenge.id, "user_id": account.user_id, "team_id": account.team_id}
     # A conflict is rarer than a savepoint is dear: whoever is locked here was asked before whether it is solved.
-    if not conn.execute(sql.SOLVE, facts).rowcount:
-        conn.execute(sql.FORGET, {"id": solve_id})
+    if not sql.SOLVE.run(conn, facts):
+        sql.FORGET.run(conn, {"id": solve_id})
         return False
     tell_solved(conn, challenge.id)
     tell_points(conn, account.user_id, account.team_id)

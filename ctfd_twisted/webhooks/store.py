@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Select, bindparam, func, insert, select, text
 
 from ctfd_twisted.accounts.tables import teams, users
 from ctfd_twisted.db.notices import touch
+from ctfd_twisted.db.ready import Ready
 from ctfd_twisted.scoring.tables import solves
 from ctfd_twisted.webhooks.bodies import king_changed, solve_created, team_created, user_created
 from ctfd_twisted.webhooks.events import Event, FirstBloodCreated, SolveCreated
@@ -24,14 +25,20 @@ __all__ = ["advance", "emit", "emit_solve", "king_changed", "solve_created", "te
 
 # Both dialects read it alike. The row stays locked until the commit, so nobody else is given a number before this one
 # is known to be used or given back.
-_ADVANCE: Final = text(
+_ADVANCE: Final = Ready(text(
     "INSERT INTO ctfp_webhook_sequence (id, seq) VALUES (1, :count)"
     " ON CONFLICT (id) DO UPDATE SET seq = ctfp_webhook_sequence.seq + :count RETURNING seq"
-)
+))  # fmt: skip
+_COLUMNS: Final = ("seq", "event", "body", "created")
 # That nobody listens is the common case in the hottest transaction, a right answer; so the insert itself answers it.
 _RECORD: Final = insert(events).returning(
-    select(func.count()).select_from(endpoints).where(endpoints.c.state == "active").scalar_subquery()
+    select(func.count())
+    .select_from(endpoints)
+    .where(endpoints.c.state == "active")
+    .scalar_subquery()
+    .label("listening")
 )
+_RECORD_ONE: Final = Ready(_RECORD, _COLUMNS)
 # The share lock keeps an endpoint from being removed between here and the insert of what it is owed.
 _LISTENERS: Final = (
     select(endpoints.c.id, endpoints.c.events)
@@ -52,8 +59,7 @@ def emit(conn: Connection, now: datetime, *happened: Event) -> None:
         {"seq": seq, "event": event.NAME, "body": event.body(), "created": now}
         for seq, event in enumerate(happened, first)
     ]
-    listening = conn.execute(_RECORD, rows[0] if len(rows) == 1 else rows).scalars().all()
-    if listening[0]:
+    if _RECORD_ONE.scalar(conn, rows[0]) if len(rows) == 1 else conn.execute(_RECORD, rows).scalars().all()[0]:
         _owe(conn, now, rows)
 
 
@@ -64,10 +70,8 @@ def emit_solve(conn: Connection, now: datetime, solve: SolveCreated, *, listed: 
     log's lock, so of two solves at once exactly one is the first.
     """
     emit(conn, now, solve)
-    if listed:
-        earlier = conn.execute(_EARLIER[teams_mode], {"challenge": solve.challenge_id, "own": solve.id}).first()
-        if earlier is None:
-            emit(conn, now, FirstBloodCreated.of(solve))
+    if listed and _EARLIER[teams_mode].first(conn, {"challenge": solve.challenge_id, "own": solve.id}) is None:
+        emit(conn, now, FirstBloodCreated.of(solve))
 
 
 def advance(conn: Connection, count: int) -> int:
@@ -76,7 +80,7 @@ def advance(conn: Connection, count: int) -> int:
     With 0 it only waits for those who are emitting: whoever does that sees the log complete, and is seen by all who
     emit later.
     """
-    return int(conn.execute(_ADVANCE, {"count": count}).scalar_one())
+    return int(_ADVANCE.scalar(conn, {"count": count}))
 
 
 def _owe(conn: Connection, now: datetime, rows: Sequence[dict[str, Any]]) -> None:
@@ -114,4 +118,4 @@ def _earlier(*, teams_mode: bool) -> Select[Any]:
     )
 
 
-_EARLIER: Final = {teams_mode: _earlier(teams_mode=teams_mode) for teams_mode in (False, True)}
+_EARLIER: Final = {teams_mode: Ready(_earlier(teams_mode=teams_mode)) for teams_mode in (False, True)}

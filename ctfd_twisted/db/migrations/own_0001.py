@@ -17,6 +17,7 @@ from sqlalchemy import (
     String,
     Text,
     UniqueConstraint,
+    text,
 )
 
 #: Indexes on CTFd's tables, which have none: (name after ``ctfp_ix_``, table, columns).
@@ -100,6 +101,14 @@ def make() -> None:
         op.create_index(f"ctfp_ix_{name}", table, columns)
     for name, table, columns in HASH_INDEXES:
         op.create_index(f"ctfp_ix_{name}", table, columns, postgresql_using="hash")
+    for table in ("teams", "users"):
+        op.create_index(
+            f"ctfp_ix_{table}_unlisted",
+            table,
+            ["id"],
+            sqlite_where=text("NOT (hidden IS 0 AND banned IS 0)"),
+            postgresql_where=text("NOT (hidden IS false AND banned IS false)"),
+        )
 
 
 def _id() -> Column[Any]:
