@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from sqlalchemy.engine import make_url
@@ -42,6 +42,7 @@ from ctfd_twisted.db.behind import WriteBehind
 from ctfd_twisted.db.database import Database, Start
 from ctfd_twisted.db.engine import POOL_SIZE, READERS, open_engines
 from ctfd_twisted.db.notices import Bus
+from ctfd_twisted.db.queue import Queue
 from ctfd_twisted.db.snapshot import Snapshot
 from ctfd_twisted.db.threads import InThread, in_thread, start_in
 from ctfd_twisted.files.content import Content, Store
@@ -87,6 +88,9 @@ from ctfd_twisted.webhooks.dispatcher import Dispatcher
 from ctfd_twisted.webhooks.handlers import webhook_handlers
 from ctfd_twisted.webhooks.reach import Network, Reach
 
+if TYPE_CHECKING:
+    from ctfd_twisted.ops.metrics.meter import Meter
+
 __all__ = ("Options", "Platform", "makeService", "make_platform")
 
 #: Seconds between two looks for what other programs have written to an SQLite file.
@@ -103,6 +107,8 @@ class Platform(msgspec.Struct, frozen=True):
     intake: Intake
     uploads: Store
     services: Sequence[IService]
+    #: What waits for threads, by who puts it there and what is done with it.
+    queues: Mapping[tuple[str, str], Queue]
 
 
 def make_platform(
@@ -114,11 +120,12 @@ def make_platform(
     hill_reach: HillReach,
     file_in: Start,
     oauth_reach: OAuthReach,
+    meter: Meter | None = None,
 ) -> Platform:
     """Put the platform together over *db*; nothing is read or started yet.
 
     *webhook_reach* is how webhooks get out, *hill_reach* how agents of hills are asked,
-    *oauth_reach* how MajorLeagueCyber is.
+    *oauth_reach* how MajorLeagueCyber is; *meter* counts what happens, where somebody wants to know.
     """
     bus = db.bus
 
@@ -145,6 +152,7 @@ def make_platform(
         now=now,
         look_around=db.notice_others,
         password_change=partial(new_password_first, keys),
+        answered=None if meter is None else meter.answered,
     )
     sealer, postman = Sealer(keys.mail_key()), Postman(clock)
     post = Post(sealer, settings.mail)
@@ -185,10 +193,10 @@ def make_platform(
     status, root = settings.malformed_payload_status, settings.application_root
     docs = ApiDocs(pages, told, in_thread(file_in), malformed_status=status, root=root)
     site = PlatformSite(pipeline, [*told, docs], custom_pages.fallback)
-    node, prefix = db.engines.node, settings.webhook_header_prefix
+    node, prefix, ticked = db.engines.node, settings.webhook_header_prefix, None if meter is None else meter.ticked
     by_role: dict[str, Callable[[], IService]] = {
         "web": lambda: files.tidying(clock),
-        "koth": lambda: hill_poller(clock, beside, agents, node=node, prefix=prefix),
+        "koth": lambda: hill_poller(clock, beside, agents, node=node, prefix=prefix, ticked=ticked),
         "webhooks": lambda: Dispatcher(clock, beside, webhooks, MailAlarm(sealer, settings.mail), node),
         "mail": lambda: MailDispatcher(beside, clock, postman, sealer, settings.mail),
     }
@@ -196,7 +204,14 @@ def make_platform(
     services = [behind, live.hub, live.feed, *by_itself]
     large = pipeline.lets_in, settings.application_root, settings.upload_limit
     intake = Intakes(files.intake(*large), ImportIntake(settings.data_dir, in_thread(file_in), *large))
-    return Platform(site.resource(), pipeline, intake, uploads, services)
+    queues = {
+        ("requests", "write"): db.writes,
+        ("requests", "read"): db.reads,
+        ("services", "write"): beside.writes,
+        ("services", "read"): beside.reads,
+        ("requests", "hash"): hasher.queue,
+    }
+    return Platform(site.resource(), pipeline, intake, uploads, services, queues)
 
 
 def _send_file(threads: InThread, clock: IReactorTime) -> SendFile:
@@ -214,7 +229,8 @@ def makeService(options: Options) -> IService:
     from twisted.internet import reactor  # noqa: PLC0415
 
     if options.settings.workers > 1:
-        return Supervisor(reactor, options.settings, options.read)
+        supervisor, endpoint = Supervisor(reactor, options.settings, options.read), options.settings.metrics
+        return supervisor if endpoint is None else _measured(reactor, supervisor, endpoint)
     return make_node(options.settings, reactor)
 
 
@@ -230,8 +246,9 @@ def make_node(settings: Settings, reactor: Any, stage: Stage | None = None) -> N
     call = reactor.callFromThread
     db = Database(engines, bus, write=start_in(writing, call), read=start_in(reading, call), writers=writers)
     hashes, filing = start_in(hashing, call), ThreadPool(0, FILERS, "files")
-    reaches = Network(reactor), HillNetwork(reactor)
-    platform = make_platform(settings, reactor, db, hashes, *reaches, start_in(filing, call), OAuthNetwork(reactor))
+    meter = None if settings.metrics is None else _meter(db)
+    reaches = Network(reactor), HillNetwork(reactor), start_in(filing, call), OAuthNetwork(reactor)
+    platform = make_platform(settings, reactor, db, hashes, *reaches, meter)
     door = FrontDoor(db.aside(), reactor)
     services = [*platform.services]
     if sqlite:
@@ -252,4 +269,29 @@ def make_node(settings: Settings, reactor: Any, stage: Stage | None = None) -> N
         pools=[hashing, filing, writing, reading],
         in_thread=partial(deferToThreadPool, reactor, writing),
     )
-    return Node(reactor, parts, settings.listen, settings.roles, stage)
+    node = Node(reactor, parts, settings.listen, settings.roles, stage)
+    if meter is not None:
+        _measure(reactor, node, parts, meter, platform.queues, settings.metrics if stage is None else None)
+    return node
+
+
+# What counts and tells figures is imported by those nodes alone that do; the others need not pay for it.
+
+
+def _meter(db: Database) -> Meter:
+    from ctfd_twisted.ops.metrics.meter import Meter  # noqa: PLC0415
+
+    meter = db.meter = Meter()
+    return meter
+
+
+def _measure(*what: Any) -> None:
+    from ctfd_twisted.ops.metrics.wiring import measure  # noqa: PLC0415
+
+    measure(*what)
+
+
+def _measured(reactor: Any, supervisor: Supervisor, endpoint: str) -> IService:
+    from ctfd_twisted.ops.metrics.wiring import measured  # noqa: PLC0415
+
+    return measured(reactor, supervisor, endpoint)

@@ -47,19 +47,20 @@ class Hasher:
         seconds: Callable[[], float] = time.monotonic,
     ) -> None:
         self._rounds = rounds
-        self._queue = Queue(start, most=waiting, threads=threads, patience=PATIENCE, foresee=True, seconds=seconds)
+        #: What waits for a thread; nobody else puts into it.
+        self.queue = Queue(start, most=waiting, threads=threads, patience=PATIENCE, foresee=True, seconds=seconds)
 
     def make(self, password: str) -> Deferred[str]:
         """Return a new hash of *password*; raises ``Busy`` where too many wait."""
-        return self._queue.put(lambda: passwords.make_hash(password, self._rounds))
+        return self.queue.put(lambda: passwords.make_hash(password, self._rounds))
 
     def verify(self, password: str, stored: str | None) -> Deferred[bool]:
         """Return whether *password* belongs to *stored*; raises ``Busy`` where too many wait."""
-        return self._queue.put(lambda: passwords.verify(password, stored))
+        return self.queue.put(lambda: passwords.verify(password, stored))
 
     def verify_as_long(self, password: str, like: str | None) -> Deferred[bool]:
         """Return false after the time that a password is verified in against *like*, or against a hash of our own."""
-        return self._queue.put(lambda: passwords.verify(password, passwords.decoy(like, self._rounds)) and False)
+        return self.queue.put(lambda: passwords.verify(password, passwords.decoy(like, self._rounds)) and False)
 
 
 class PatientThread(threading.Thread):

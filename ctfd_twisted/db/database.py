@@ -20,6 +20,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ctfd_twisted.db.engine import READERS, Engines
+from ctfd_twisted.db.meter import Meter
 from ctfd_twisted.db.notices import EVERYTHING, Bus, taken_topics
 from ctfd_twisted.db.queue import Done, Queue, Start, Turns, start_inline
 from ctfd_twisted.db.trouble import may_succeed_again, trouble
@@ -71,6 +72,8 @@ class Database:
     ) -> None:
         self.engines = engines
         self.bus = bus
+        #: Who counts transactions; set before :meth:`aside` is called, whose databases have the same.
+        self.meter: Meter | None = None
         self.dialect = engines.dialect
         self._write_turns, self._read_turns = Turns(write), Turns(read)
         self._threads = writers, readers
@@ -106,11 +109,11 @@ class Database:
         be used: it is away, locked by another program, or its disk is full. One that is cancelled before it has a
         thread is not begun.
         """
-        return self._begin("written to", self.writes, lambda: self._write(fn, args, kwargs))
+        return self._begin("written to", self.writes, fn, lambda: self._write(fn, args, kwargs))
 
     def read(self, fn: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> Deferred[T]:
         """Run ``fn(conn, *args)`` as one read-only transaction over one state of the database; raises as ``run``."""
-        return self._begin("read", self.reads, lambda: self._read(fn, args, kwargs))
+        return self._begin("read", self.reads, fn, lambda: self._read(fn, args, kwargs))
 
     def notice_others(self) -> None:
         """Publish :data:`EVERYTHING` if another program has changed the database since the last look; never waits."""
@@ -121,7 +124,15 @@ class Database:
         """Close every connection; call it when no transaction is under way."""
         self.engines.close()
 
-    def _begin(self, doing: str, queue: Queue, work: Callable[[], tuple[T, frozenset[str]]]) -> Deferred[T]:
+    def build(self, fn: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> Deferred[T]:
+        """``read``, for what is remembered: it is counted that it had to be built."""
+        if self.meter is not None:
+            self.meter.built(fn)
+        return self.read(fn, *args, **kwargs)
+
+    def _begin(
+        self, doing: str, queue: Queue, fn: Callable[..., T], work: Callable[[], tuple[T, frozenset[str]]]
+    ) -> Deferred[T]:
         def settle(succeeded: bool, value: Any) -> tuple[bool, Any]:  # noqa: FBT001 - the queue's callback
             if not succeeded:
                 return False, self._told(doing, value)
@@ -133,7 +144,7 @@ class Database:
                 self.bus.publish(topics)
             return True, result
 
-        return queue.put(work, settle)
+        return queue.put(work, settle) if self.meter is None else self.meter.put(queue, fn, work, settle)
 
     def _told(self, doing: str, failure: Failure) -> Failure:
         """*failure*, or ``Busy`` where it is the database that can't be used."""

@@ -100,6 +100,8 @@ class GrowingSnapshot(Generic[T]):
                 renewed.errback(failure)
                 work.callback(None)
 
+            if self._db.meter is not None:
+                self._db.meter.built(self._build, grown=base is not None)
             self._db.read(self._made, base, news).addCallbacks(made, failed)
 
         before.addCallback(begin)

@@ -99,7 +99,7 @@ class Snapshot(Generic[T]):
         value = self.ready(now)
         if value is not None:
             return _given(value)
-        return self._slot.get(lambda: self._db.read(self._build))
+        return self._slot.get(lambda: self._db.build(self._build))
 
     def _heard(self, topics: frozenset[str]) -> None:
         if concerns(topics, self._topics):
@@ -153,7 +153,7 @@ class KeyedSnapshots(Generic[K, T]):
             slot = self._add(key)
         elif slot.value is not None:
             return _given(slot.value)
-        return slot.get(lambda: self._db.read(self._build, key).addCallback(self._weighed, key, slot))
+        return slot.get(lambda: self._db.build(self._build, key).addCallback(self._weighed, key, slot))
 
     def _weighed(self, value: T, key: K, slot: Slot[T]) -> T:
         """*value* of *key*, when there is room for it: what was not asked for longest is forgotten."""

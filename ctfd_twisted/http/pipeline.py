@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
+import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from inspect import isawaitable
@@ -34,6 +35,10 @@ from ctfd_twisted.http.hosts import is_host, is_served
 from ctfd_twisted.http.limits import SHARED, RateLimits
 from ctfd_twisted.http.routes import BY_SESSION, Handler, Limit, Route
 
+#: ``answered(route, status, began)`` counts an answer; *began* is of ``time.perf_counter``.
+Answered = Callable[[Route, int, float], None]
+#: The status in its count of a request whose client did not wait for the answer; nobody is sent it.
+HUNG_UP: Final = 499
 SAFE: Final = frozenset({b"GET", b"HEAD", b"OPTIONS", b"TRACE"})
 _BANNED = "You have been banned from this CTF"
 _TEAM_BANNED = "Your team has been banned from this CTF"
@@ -86,11 +91,12 @@ class Pipeline:
         now: Callable[[], datetime],
         look_around: Callable[[], None],
         password_change: Callable[[Call], str | None],
+        answered: Answered | None = None,
     ) -> None:
         """Put the parts together.
 
         *look_around* notices other programs' writes; *password_change* gives the path to which a player who must change
-        their password is sent, or None where the request may go on.
+        their password is sent, or None where the request may go on; *answered* is told of each answer.
         """
         self._front = front
         self._policy = policy
@@ -101,10 +107,12 @@ class Pipeline:
         self._now = now
         self._look_around = look_around
         self._password_change = password_change
+        self._answered = answered
         self._limits = RateLimits()
 
     async def handle(self, request: Request, route: Route, handler: Handler, parameters: dict[str, Any]) -> bytes:
         """Answer *request* by *handler*; the headers are set on the request, the body is returned."""
+        began = 0.0 if self._answered is None else time.perf_counter()
         call = self._call(request)
         call.reads = route.reads
         try:
@@ -118,9 +126,13 @@ class Pipeline:
         except Exception as error:  # noqa: BLE001 - a defect of ours: logged with a reference, told without details
             channel: Any = request.channel
             if channel is None and isinstance(error, CancelledError):
+                if self._answered is not None:
+                    self._answered(route, HUNG_UP, began)
                 return b""  # who asked has hung up, so Klein has ended the handler
             answer = self._defect(call, request, Failure())
         body = self._send(call, answer)
+        if self._answered is not None:
+            self._answered(route, answer.status, began)
         if isinstance(answer, StreamedAnswer):
             await _stream(request, answer)
         return body

@@ -10,7 +10,7 @@ from ctfd_twisted.http.site import HasRoutes
 from ctfd_twisted.koth.admin_api import HillsAdminApi
 from ctfd_twisted.koth.api import HillsApi
 from ctfd_twisted.koth.client import HillClient
-from ctfd_twisted.koth.office import Office
+from ctfd_twisted.koth.office import Office, Ticked
 from ctfd_twisted.koth.poller import HillPoller
 
 
@@ -19,6 +19,8 @@ def hill_handlers(db: Database, reader: Views, client: HillClient) -> list[HasRo
     return [HillsApi(db, reader), HillsAdminApi(db, client)]
 
 
-def hill_poller(clock: IReactorTime, db: Database, client: HillClient, *, node: str, prefix: str) -> HillPoller:
+def hill_poller(
+    clock: IReactorTime, db: Database, client: HillClient, *, node: str, prefix: str, ticked: Ticked | None = None
+) -> HillPoller:
     """The service that polls, on the node called *node*; *prefix* is that of the webhooks' headers."""
-    return HillPoller(Office(clock, db, client, holder=node, prefix=prefix))
+    return HillPoller(Office(clock, db, client, holder=node, prefix=prefix, ticked=ticked))

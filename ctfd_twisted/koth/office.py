@@ -27,6 +27,10 @@ from ctfd_twisted.koth.store import read_directory
 from ctfd_twisted.webhooks.shared_secret import read_shared_secret
 from ctfd_twisted.webhooks.signatures import signature
 
+#: ``ticked(hill, outcome, late)`` counts a tick that was recorded; *late* is by how many seconds after it was due, or
+#: None where the agent was not asked.
+Ticked = Callable[[int, str, float | None], None]
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -48,7 +52,14 @@ class Office:
     log = Logger()
 
     def __init__(
-        self, clock: IReactorTime, db: Database, client: HillClient, *, holder: str, prefix: str = "Service-Webhook"
+        self,
+        clock: IReactorTime,
+        db: Database,
+        client: HillClient,
+        *,
+        holder: str,
+        prefix: str = "Service-Webhook",
+        ticked: Ticked | None = None,
     ) -> None:
         self.clock = clock
         self.db = db
@@ -61,6 +72,7 @@ class Office:
         #: Called when a transaction has shown that the lease is another's.
         self.lost: Callable[[], None] = lambda: None
         self._prefix = prefix
+        self._ticked = ticked
 
     def now(self) -> datetime:
         """The clock's instant."""
@@ -110,6 +122,8 @@ class Office:
             self.log.failure("tick {tick} of hill {hill} was not recorded", tick=moment.tick, hill=challenge_id)
             await self.skip(challenge_id, [moment], "missed", "the platform failed to record what it had learnt")
             return
+        if recorded is not None and self._ticked is not None:
+            self._ticked(challenge_id, recorded.outcome, (self.now() - moment.due).total_seconds())
         if recorded is not None and recorded.failures == FAILURES_TO_TELL:
             self.log.warn(
                 "{count} polls of hill {hill} in a row have failed, the last with {outcome}",
@@ -121,6 +135,13 @@ class Office:
     async def skip(self, challenge_id: int, moments: Sequence[Moment], outcome: Unasked, detail: str) -> None:
         """Record ticks at which the agent was not asked."""
         await self.note(record_unasked, challenge_id, moments, outcome, detail)
+        self.count(challenge_id, outcome, len(moments))
+
+    def count(self, challenge_id: int, outcome: Unasked, ticks: int) -> None:
+        """Count *ticks* at which the agent was not asked."""
+        if self._ticked is not None:
+            for _ in range(ticks):
+                self._ticked(challenge_id, outcome, None)
 
     async def proof(self, body: bytes) -> dict[str, str]:
         """The header that signs *body* as a webhook is signed."""

@@ -44,7 +44,7 @@ class HillPoller(Service):
         self._office = office
         self._clock = office.clock
         self._db = office.db
-        office.leads = self._leads
+        office.leads = self.leads
         office.lost = self._lost
         self._leading = False
         self._watches: dict[int, Watch] = {}
@@ -92,7 +92,8 @@ class HillPoller(Service):
 
     # The lease
 
-    def _leads(self) -> bool:
+    def leads(self) -> bool:
+        """Whether this node has the lease, as far as it knows."""
         return self._leading
 
     async def _renew(self) -> None:

@@ -22,10 +22,11 @@ AT_ONCE: Final = 500
 
 
 class CaughtUp(msgspec.Struct, frozen=True):
-    """The first tick that is not recorded yet, and whether that is all."""
+    """The first tick that is not recorded yet, whether that is all, and how many were missed."""
 
     next_tick: int
     done: bool
+    missed: int = 0
 
 
 def record_unasked(
@@ -77,4 +78,4 @@ def catch_up(conn: Connection, now: datetime, holder: str, challenge_id: int, un
     upto = max(begin, min(end, begin + AT_ONCE))
     moments = [Moment(tick, schedule.due(tick)) for tick in range(begin, upto)]
     record_unasked(conn, now, holder, challenge_id, moments, "missed", "the platform did not poll at that time")
-    return CaughtUp(upto, done=upto >= end)
+    return CaughtUp(upto, done=upto >= end, missed=len(moments))

@@ -87,6 +87,7 @@ class Watch:
         while not done:
             piece = await self._office.note(catch_up, self.hill.challenge_id, until)
             self._rounds.next, done = max(self._rounds.next, piece.next_tick), piece.done
+            self._office.count(self.hill.challenge_id, "missed", piece.missed)
 
     async def _catch_up(self) -> None:
         self._catching_up = True

@@ -117,6 +117,10 @@ class Hub(Service):
         for group in tuple(self._groups.values()):
             yield from tuple(group)
 
+    def listeners(self) -> int:
+        """How many streams are open."""
+        return self._players.total()
+
     def wanted(self, name: str) -> bool:
         """Whether anybody listens to the channel called *name*."""
         return any(bits & BITS[name] for _, bits in self._groups)

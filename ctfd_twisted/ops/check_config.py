@@ -38,6 +38,7 @@ def report(configuration: Configuration, environ: Mapping[str, str]) -> Iterator
         "trusted-proxies": ",".join(str(network) for network in settings.trusted_proxies) or "none",
         "roles": ",".join(role for role in ROLES if role in settings.roles),
         "workers": str(settings.workers),
+        "metrics": settings.metrics or "none",
         "malformed-payload-status": str(settings.malformed_payload_status),
         "webhook-header-prefix": settings.webhook_header_prefix,
         "application-root": settings.application_root or "/",

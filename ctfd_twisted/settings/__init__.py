@@ -78,6 +78,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Everything a deployment decides. Each value has been checked; every path is absolute.
 
     ``listen``: descriptions of server endpoints.
+    ``metrics``: the description of the endpoint where Prometheus asks, or None.
     ``database``: a SQLAlchemy URL of an SQLite file, or of PostgreSQL through psycopg 3.
     ``public_url``: an origin such as ``https://ctf.example.org``, or None to take it from each request.
     ``upload_limit``: bytes of one upload.
@@ -104,6 +105,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     confirmation_button: bool
     server_sent_events: bool
     workers: int = 1
+    metrics: str | None = None
     mail: MailServer | None
     oauth: OAuthServer = OAuthServer()
 

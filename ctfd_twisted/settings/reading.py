@@ -62,6 +62,7 @@ def read_configuration(command_line: Given, environ: Mapping[str, str], *, creat
         confirmation_button=sources.one("confirmation-button", False, values.boolean),
         server_sent_events=sources.one("server-sent-events", True, values.boolean),
         workers=sources.one("workers", 1, values.workers),
+        metrics=sources.one("metrics", None, values.endpoint),
         mail=_mail_server(sources),
         oauth=_oauth_server(sources),
         secret_key=b"",  # read, or made, when everything else has been found right

@@ -124,6 +124,12 @@ OPTIONS: Final = (
         ("CTFPLATFORM_WORKERS",),
     ),
     Option(
+        "metrics",
+        "ENDPOINT",
+        "where Prometheus may ask for figures, apart from what is listened on for players [default: none]",
+        ("CTFPLATFORM_METRICS",),
+    ),
+    Option(
         "malformed-payload-status",
         "500|400",
         "the answer to a body that is no JSON object [default: 500]",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import socket
 import sys
 from collections.abc import Callable
 from typing import Any, Final
@@ -24,6 +25,8 @@ from ctfd_twisted.settings import Settings, SettingsError
 #: File descriptors of a worker: its orders come in by one, which ends when this process does, its state goes out.
 ORDERS: Final = 0
 STATE: Final = 3
+#: Its figures are asked for by this one, where there are any.
+LINE: Final = 4
 #: The sockets that it accepts on come from here on.
 FIRST_DOOR: Final = 10
 #: The worker that does what one process alone may do.
@@ -94,6 +97,8 @@ class Supervisor(ProcessMonitor):
         self._settings = settings
         self._reread = reread
         self._ports: list[Any] = []  # Twisted's ports have more than ``IListeningPort`` says
+        #: Gives the end that a worker inherits of the line on which its figures are asked for.
+        self.line_to: Callable[[str], socket.socket] | None = None
         self._generation = 0
         self._orders: dict[str, Settings] = {}
         self._awaited: set[str] = set()
@@ -138,8 +143,9 @@ class Supervisor(ProcessMonitor):
         except SettingsError as error:
             self.log.warn("SIGHUP: the configuration is wrong, so nothing is changed: {error}", error=error)
             return
-        if settings.listen != self._settings.listen:
-            self.log.warn("SIGHUP: a change of --listen needs a restart; the listeners stay as they are")
+        fixed = self._settings
+        if (settings.listen, settings.metrics) != (fixed.listen, fixed.metrics):
+            self.log.warn("SIGHUP: a change of --listen or --metrics needs a restart; the listeners stay as they are")
         self.log.info("SIGHUP: starting new workers")
         self._retiring = tuple(self._orders)
         self._begin_generation(settings)
@@ -154,7 +160,8 @@ class Supervisor(ProcessMonitor):
             parts[f"{SERVICES}-{self._generation}"] = roles - {"web"}
         self._awaited = set(parts)
         for name, own in parts.items():
-            self._orders[name] = msgspec.structs.replace(settings, roles=own, workers=1, listen=self._settings.listen)
+            fixed = {"workers": 1, "listen": self._settings.listen, "metrics": self._settings.metrics}
+            self._orders[name] = msgspec.structs.replace(settings, roles=own, **fixed)
             self.addProcess(name, [])
 
     def startProcess(self, name: str) -> None:  # noqa: N802 - procmon's name
@@ -164,10 +171,15 @@ class Supervisor(ProcessMonitor):
         protocol = self.protocols[name] = WorkerProtocol(name, Orders(self._orders[name], self._doors), self)
         self.timeStarted[name] = self._clock.seconds()
         sockets = {FIRST_DOOR + place: port.fileno() for place, port in enumerate(self._ports)}
+        line = None if self.line_to is None else self.line_to(name)
+        if line is not None:
+            sockets[LINE] = line.fileno()
         command = [sys.executable, "-m", "ctfd_twisted.ops.workers.process", name]
         self._any_reactor.spawnProcess(
             protocol, command[0], command, env=_environment(), childFDs={**_STANDARD, **sockets}
         )
+        if line is not None:
+            line.close()
 
     @property
     def _doors(self) -> tuple[Door, ...]:

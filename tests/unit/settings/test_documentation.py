@@ -34,7 +34,7 @@ def test_the_example_changes_nothing_as_it_is(tmp_path: Path) -> None:
 
 
 #: Where the example shows something else than the default, as the default is to have none.
-SHOWN = {"public_url", "trusted_proxies", "trusted_hosts", "preset_admin_file"}
+SHOWN = {"public_url", "trusted_proxies", "trusted_hosts", "preset_admin_file", "metrics"}
 
 
 def test_the_example_shows_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,6 +51,7 @@ def test_what_the_example_shows_beside_defaults_is_accepted(tmp_path: Path) -> N
     found = settings(file)
     assert found.public_url == "https://ctf.example.org"
     assert found.trusted_hosts == ("ctf.example.org",)
+    assert found.metrics == "tcp:9464:interface=127.0.0.1"
     assert len(found.trusted_proxies) == 2
 
 

@@ -1,0 +1,20 @@
+"""What a database tells of its transactions, where somebody counts them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from twisted.internet.defer import Deferred
+
+from ctfd_twisted.db.queue import Queue, Settle
+
+
+class Meter(Protocol):
+    """Counts transactions and what is built of them; without one nothing is counted, and nothing paid."""
+
+    def put(self, queue: Queue, fn: Callable[..., Any], work: Callable[[], Any], settle: Settle) -> Deferred[Any]:
+        """Put *work*, the transaction *fn*, into *queue* as ``queue.put`` does, and count what comes of it."""
+
+    def built(self, build: Callable[..., Any], *, grown: bool = False) -> None:
+        """Count that what *build* makes and is remembered is made, or brought up to date where it is *grown*."""
