@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from typing import Any, Final, Protocol
 
 from twisted.internet.interfaces import IPushProducer
@@ -16,6 +17,10 @@ from ctfd_twisted.live.views import PLAIN, View
 QUEUE: Final = 32
 #: After so many beats in a row that could not be sent nobody is believed to be there, by whether the stream is plain.
 SILENCE: Final = {True: 6, False: 2}
+
+
+#: Bytes of one stream that the system keeps for a listener who does not read; it would go up to megabytes.
+_KEPT: Final = 64 * 1024
 
 
 class Audience(Protocol):
@@ -37,6 +42,18 @@ class Origin(Protocol):
         """*channel* is closed."""
 
 
+def takes_at_once(transport: Any) -> bool:
+    """Whether *transport* is a socket without TLS, and nothing else."""
+    tls = hasattr(transport, "wrappedProtocol") or getattr(transport, "TLS", False)
+    return not tls and hasattr(transport, "writeSomeData")
+
+
+def bound_socket(handle: Any) -> None:
+    """Let the system keep no more than :data:`_KEPT` bytes for the socket *handle*, where it is one."""
+    if isinstance(handle, socket.socket):
+        handle.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _KEPT)
+
+
 @implementer(IPushProducer)
 class Stream:
     """Events to one connection, until it ends.
@@ -54,6 +71,7 @@ class Stream:
         "_alone",
         "_behind",
         "_chunked",
+        "_direct",
         "_ended",
         "_hub",
         "_paused",
@@ -80,6 +98,7 @@ class Stream:
         self._behind = False
         self._ended = False
         self._alone = False
+        self._direct = False
         self._unsent = 0
         self.player_id, self.address = who
         self.sid = sid
@@ -107,6 +126,9 @@ class Stream:
             transport.wrappedProtocol = self
         else:
             transport.protocol = self
+            # Whatever is not sent at once pauses the stream, so that nothing waits here while it is not paused.
+            transport.bufferSize = 0
+        bound_socket(getattr(transport, "getHandle", lambda: None)())
         self._site.channels.add(self)
         channel.connectionLost(reason)
         transport.registerProducer(self, True)
@@ -172,6 +194,8 @@ class Stream:
         """Go on."""
         self._paused = False
         self._unsent = 0
+        # Of what the channel had written before something might still have waited until now.
+        self._direct = self._alone and takes_at_once(self._transport)
         while self._waiting and not self._paused:
             self._write(self._waiting.pop(0))
         if not self._waiting:
@@ -185,10 +209,19 @@ class Stream:
         self._ended = True
 
     def _write(self, data: bytes) -> None:
-        if self._chunked:
-            self._transport.write(data)
-        elif data != LAST:
-            self._transport.write(unchunked(data))
+        if not self._chunked:
+            if data == LAST:
+                return
+            data = unchunked(data)
+        if self._direct:
+            # By itself the transport would first ask to be told when the socket takes something, and then no longer:
+            # with ten thousand sockets that do, this is most of the work.
+            sent = self._transport.writeSomeData(data)
+            if isinstance(sent, int) and sent == len(data):
+                return
+            if isinstance(sent, int) and sent > 0:
+                data = data[sent:]
+        self._transport.write(data)
 
     def _over(self) -> None:
         self._ended = True
