@@ -6,6 +6,8 @@
 
 ``python -m bench uploads``: one large upload, into a folder and into a bucket.
 
+``python -m bench live``: the real daemon with thousands who listen to the board.
+
 ``python -m bench rush``: the opening minute, on a server of its own or on yours; its options are its own (``--help``).
 """
 
@@ -20,7 +22,7 @@ from pathlib import Path
 
 import msgspec
 
-from bench import admin, hills, rush, uploads
+from bench import admin, hills, live, rush, uploads
 from bench.event import Size, play
 from bench.load import Measured, Wanted, request, run
 from bench.rows import Row, rows
@@ -54,17 +56,24 @@ def main() -> int:
         return rush.main(sys.argv[2:])
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument(
-        "what", nargs="?", choices=["event", "hills", "admin", "uploads"], default="event", help="what is measured"
+        "what",
+        nargs="?",
+        choices=["event", "hills", "admin", "uploads", "live"],
+        default="event",
+        help="what is measured",
     )
     parser.add_argument("--database", help="an empty PostgreSQL database to use instead of an SQLite file")
     parser.add_argument("--scale", type=float, default=1.0, help="so many times the usual number of requests")
     parser.add_argument("--only", default="", help="measure the rows whose name contains this")
     parser.add_argument("--together", action="store_true", help="hills: all are due at the same moments")
     parser.add_argument("--mebibytes", type=int, default=2048, help="uploads: the size of each")
+    parser.add_argument("--clients", type=int, default=10_000, help="live: so many listen")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         if options.what == "hills":
             return hills.measure(Path(folder), options.database, hills.Wanted(together=options.together))
+        if options.what == "live":
+            return live.measure(Path(folder), options.database, live.Wanted(clients=options.clients))
         if options.what == "uploads":
             return uploads.measure(Path(folder), options.mebibytes)
         if options.what == "admin":
