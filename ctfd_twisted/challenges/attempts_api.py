@@ -98,7 +98,7 @@ class AttemptsApi:
         if player.is_admin and call.query(AskedPreview).preview:
             return _told(await self._db.read(preview, challenge_id, submission))
         new = NewAttempt(player.id, player.is_admin, challenge_id, submission, call.address)
-        return _told(await self._db.run(attempt, call.now, new))
+        return _told(await self._db.run_together(attempt, call.now, new))
 
 
 def _asked(value: object) -> int:

@@ -8,9 +8,11 @@ code over a connection. What leaves a transaction is frozen values, never a row 
 from __future__ import annotations
 
 import random
+import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
+from functools import partial
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from sqlalchemy import Connection
@@ -22,7 +24,8 @@ from twisted.python.failure import Failure
 from ctfd_twisted.db.engine import READERS, Engines
 from ctfd_twisted.db.meter import Meter
 from ctfd_twisted.db.notices import EVERYTHING, Bus, taken_topics
-from ctfd_twisted.db.queue import Done, Queue, Start, Turns, start_inline
+from ctfd_twisted.db.queue import Done, Queue, Start, Turns, outcome_of, start_inline
+from ctfd_twisted.db.together import Call, Outcome, Together, write_together
 from ctfd_twisted.db.trouble import may_succeed_again, trouble
 from ctfd_twisted.errors import Busy
 
@@ -42,6 +45,9 @@ ASIDE: Final = 500
 PATIENCE: Final = 10
 #: Seconds after which somebody may ask again who was answered that the database can't be used.
 ASK_AGAIN: Final = 5
+#: What the database can't be at times, as the log says it.
+_WRITTEN: Final = "written to"
+_NO_NEWS: Final[frozenset[str]] = frozenset()
 UNUSABLE: Final = "The database can't be used at the moment. Please try again shortly."
 
 
@@ -79,6 +85,7 @@ class Database:
         self._threads = writers, readers
         self._seconds = seconds
         self.writes, self.reads = self._queues(WAITING)
+        self._together = self._sharing(WAITING)
         # What can't be done at present, so that the log says it once and not at every request.
         self._troubled: set[str] = set()
 
@@ -90,6 +97,7 @@ class Database:
         """
         other = copy(self)
         other.writes, other.reads = other._queues(ASIDE)  # noqa: SLF001 - of this very class
+        other._together = other._sharing(ASIDE)  # noqa: SLF001 - of this very class
         return other
 
     def _queues(self, most: int) -> tuple[Queue, Queue]:
@@ -100,6 +108,10 @@ class Database:
             Queue(self._read_turns.kind(), threads=readers, **limits),
         )
 
+    def _sharing(self, most: int) -> Together:
+        limits: dict[str, Any] = {"most": most, "patience": PATIENCE, "late": _late, "seconds": self._seconds}
+        return Together(self.writes.put, self._write_together, self.bus.publish, **limits)
+
     def run(self, fn: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> Deferred[T]:
         """Run ``fn(conn, *args)`` as one write transaction.
 
@@ -109,7 +121,19 @@ class Database:
         be used: it is away, locked by another program, or its disk is full. One that is cancelled before it has a
         thread is not begun.
         """
-        return self._begin("written to", self.writes, fn, lambda: self._write(fn, args, kwargs))
+        return self._begin(_WRITTEN, self.writes, fn, lambda: self._write(fn, args, kwargs))
+
+    def run_together(
+        self, fn: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> Deferred[T]:
+        """The same for what is short and comes often: on SQLite, with what waits for the writer at the same moment.
+
+        They are one transaction, in which each is undone alone where it raises. So *fn* takes a millisecond at most,
+        and may be run again from the start, as with ``run``.
+        """
+        if self.dialect != "sqlite":
+            return self.run(fn, *args, **kwargs)
+        return self._begin(_WRITTEN, self._together, fn, lambda conn: (fn(conn, *args, **kwargs), _NO_NEWS))
 
     def read(self, fn: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> Deferred[T]:
         """Run ``fn(conn, *args)`` as one read-only transaction over one state of the database; raises as ``run``."""
@@ -131,20 +155,26 @@ class Database:
         return self.read(fn, *args, **kwargs)
 
     def _begin(
-        self, doing: str, queue: Queue, fn: Callable[..., T], work: Callable[[], tuple[T, frozenset[str]]]
+        self,
+        doing: str,
+        queue: Queue | Together,
+        fn: Callable[..., T],
+        work: Callable[..., tuple[T, frozenset[str]]],
     ) -> Deferred[T]:
-        def settle(succeeded: bool, value: Any) -> tuple[bool, Any]:  # noqa: FBT001 - the queue's callback
-            if not succeeded:
-                return False, self._told(doing, value)
-            if doing in self._troubled:
-                self._troubled.discard(doing)
-                self._log.info("the database can be {doing} again", doing=doing)
-            result, topics = value
-            if topics:
-                self.bus.publish(topics)
-            return True, result
-
+        settle = partial(self._settled, doing)
         return queue.put(work, settle) if self.meter is None else self.meter.put(queue, fn, work, settle)
+
+    def _settled(self, doing: str, succeeded: bool, value: Any) -> tuple[bool, Any]:  # noqa: FBT001 - the queue's callback
+        """What the caller is told, after everybody has heard the topics."""
+        if not succeeded:
+            return False, self._told(doing, value)
+        if doing in self._troubled:
+            self._troubled.discard(doing)
+            self._log.info("the database can be {doing} again", doing=doing)
+        result, topics = value
+        if topics:
+            self.bus.publish(topics)
+        return True, result
 
     def _told(self, doing: str, failure: Failure) -> Failure:
         """*failure*, or ``Busy`` where it is the database that can't be used."""
@@ -157,10 +187,28 @@ class Database:
         return Failure(Busy(ASK_AGAIN, UNUSABLE))
 
     def _write(self, fn: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[T, frozenset[str]]:
+        return self._tried(lambda: self._write_once(fn, args, kwargs))
+
+    def _write_together(self, calls: Sequence[Call]) -> tuple[list[Outcome], frozenset[str]]:
+        if len(calls) > 1:
+            try:
+                return self._tried(lambda: write_together(self.engines, calls))
+            except (DBAPIError, sqlite3.Error) as error:
+                if trouble(error) is not None:
+                    return [(False, Failure())] * len(calls), _NO_NEWS
+                # One of them has taken the others with it: each for itself.
+        return [outcome_of(partial(self._write_alone, call)) for call in calls], _NO_NEWS
+
+    def _write_alone(self, call: Call) -> tuple[Any, frozenset[str]]:
+        (value, _), topics = self._write(call, (), {})
+        return value, topics
+
+    def _tried(self, once: Callable[[], T]) -> T:
+        """Make a transaction, and make it again where that may help."""
         began = self._seconds()
         for attempt in range(1, TRIES + 1):
             try:
-                return self._write_once(fn, args, kwargs)
+                return once()
             except DBAPIError as error:
                 # A lock that was waited for in vain has cost this thread its patience already.
                 if attempt == TRIES or self._seconds() - began > PATIENCE / 2 or not may_succeed_again(error):

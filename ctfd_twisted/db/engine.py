@@ -104,6 +104,11 @@ class Engines:
             return
         if self._writer is None or self._writer.closed:
             self._writer = self.write_engine.connect()
+        driver = self._writer.connection.driver_connection
+        assert isinstance(driver, sqlite3.Connection)  # noqa: S101 - the dialect says so
+        if driver.in_transaction:
+            # A commit that fails may leave the transaction open, and SQLAlchemy then knows nothing of it any more.
+            driver.rollback()
         yield self._writer
 
     @contextmanager

@@ -8,12 +8,15 @@ from typing import Any, Protocol
 from twisted.internet.defer import Deferred
 
 from ctfd_twisted.db.queue import Queue, Settle
+from ctfd_twisted.db.together import Together
 
 
 class Meter(Protocol):
     """Counts transactions and what is built of them; without one nothing is counted, and nothing paid."""
 
-    def put(self, queue: Queue, fn: Callable[..., Any], work: Callable[[], Any], settle: Settle) -> Deferred[Any]:
+    def put(
+        self, queue: Queue | Together, fn: Callable[..., Any], work: Callable[..., Any], settle: Settle
+    ) -> Deferred[Any]:
         """Put *work*, the transaction *fn*, into *queue* as ``queue.put`` does, and count what comes of it."""
 
     def built(self, build: Callable[..., Any], *, grown: bool = False) -> None:

@@ -37,10 +37,12 @@ Settle = Callable[[bool, Any], tuple[bool, Any]]
 
 def start_inline(work: Callable[[], Any], done: Done) -> None:
     """Call *work* here and now: how tests run transactions without a thread."""
-    done(*_outcome(work))
+    done(*outcome_of(work))
 
 
-def _outcome(work: Callable[[], Any]) -> tuple[bool, Any]:
+def outcome_of(work: Callable[[], Any]) -> tuple[bool, Any]:
+    """Whether *work* succeeds, and its value or ``Failure``."""
+    """Call *work*: whether it succeeded, and its value or the failure."""
     try:
         return True, work()
     except BaseException:  # noqa: BLE001 - handed over as a Failure, as a thread would
@@ -80,7 +82,7 @@ class Turns:
                 if waiting:
                     work, done = waiting.popleft()
                     break
-        return (done, *_outcome(work))
+        return (done, *outcome_of(work))
 
     def _told(self, _: bool, value: tuple[Done, bool, Any]) -> None:  # noqa: FBT001 - the callback has this shape
         done, succeeded, outcome = value
@@ -168,8 +170,8 @@ class Queue:
         """Do *work* in this thread, if it is not too late, and learn how long such work takes."""
         begins = self._seconds()
         if begins - asked > self._patience:
-            return _outcome(self._give_up)
-        outcome = _outcome(work)
+            return outcome_of(self._give_up)
+        outcome = outcome_of(work)
         took = self._seconds() - begins
         # Two threads may overwrite each other here, which an average survives.
         self._mean += (took - self._mean) * (NEWEST if self._mean else 1)

@@ -9,6 +9,7 @@ from functools import partial
 from types import CodeType
 from typing import Any, Final
 
+from sqlalchemy import Connection
 from twisted.application.service import Service
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
@@ -16,6 +17,7 @@ from twisted.internet.task import LoopingCall
 from twisted.python.failure import Failure
 
 from ctfd_twisted.db.queue import Queue, Settle
+from ctfd_twisted.db.together import Together
 from ctfd_twisted.errors import Busy, DomainError
 from ctfd_twisted.http.routes import Route
 from ctfd_twisted.ops.metrics.figures import (
@@ -82,16 +84,18 @@ class Meter:
         answers.statuses[status] += 1
         answers.timings.add(self._seconds() - began)
 
-    def put(self, queue: Queue, fn: Callable[..., Any], work: Callable[[], Any], settle: Settle) -> Deferred[Any]:
+    def put(
+        self, queue: Queue | Together, fn: Callable[..., Any], work: Callable[..., Any], settle: Settle
+    ) -> Deferred[Any]:
         """Put the transaction *fn* into *queue*, and count how long it waited, how long it took, and how it ended."""
         figures = self._of(fn)
         asked = self._seconds()
         times: list[float] = []
 
-        def timed() -> Any:
+        def timed(*given: Connection) -> Any:
             times.append(self._seconds())
             try:
-                return work()
+                return work(*given)
             finally:
                 times.append(self._seconds())
 
