@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import threading
+from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 from twisted.internet.defer import Deferred
+from twisted.logger import Logger
 from twisted.python.threadpool import ThreadPool
 
-from ctfd_twisted.db.database import Done, Start
+from ctfd_twisted.db.queue import Done, Start, outcome_of
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -29,12 +32,62 @@ class FromThread(Protocol):
 
 
 def start_in(pool: ThreadPool, call_from_thread: FromThread) -> Start:
-    """A ``Start`` that works in a thread of *pool* and reports through ``reactor.callFromThread``."""
+    """A ``Start`` that works in the threads of *pool* and reports through ``reactor.callFromThread``."""
+    return _Line(pool, call_from_thread).start
 
-    def start(work: Callable[[], Any], done: Done) -> None:
-        pool.callInThreadWithCallback(lambda ok, value: call_from_thread(done, ok, value), work)
 
-    return start
+class _Line:
+    """What waits for the threads of one pool, and what has come of it.
+
+    A thread that has done something takes the next thing itself, and the reactor is woken once for all that was done
+    meanwhile. To hand each piece over by itself wakes a thread for each, and the reactor for each; in a rush that
+    took the reactor as long as answering.
+    """
+
+    _log = Logger()
+
+    def __init__(self, pool: ThreadPool, call_from_thread: FromThread) -> None:
+        self._pool = pool
+        self._call = call_from_thread
+        self._lock = threading.Lock()
+        self._waiting: deque[tuple[Callable[[], Any], Done]] = deque()
+        self._busy = 0
+        self._ended: deque[tuple[Done, bool, Any]] = deque()
+        self._told = True
+
+    def start(self, work: Callable[[], Any], done: Done) -> None:
+        """Let a thread do *work*, one that is at it already or one more."""
+        with self._lock:
+            self._waiting.append((work, done))
+            if self._busy >= self._pool.max:
+                return
+            self._busy += 1
+        self._pool.callInThread(self._work)
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._busy -= 1
+                    return
+                work, done = self._waiting.popleft()
+            ended = (done, *outcome_of(work))
+            # Nothing of this piece is held while the next is done.
+            del work, done
+            with self._lock:
+                self._ended.append(ended)
+                wake, self._told = self._told, False
+            del ended
+            if wake:
+                self._call(self._tell)
+
+    def _tell(self) -> None:
+        with self._lock:
+            ended, self._ended = self._ended, deque()
+            self._told = True
+        for done, succeeded, value in ended:
+            with self._log.failuresHandled("what a thread has done could not be taken"):
+                done(succeeded, value)
 
 
 def in_thread(start: Start) -> InThread:
