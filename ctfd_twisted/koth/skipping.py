@@ -37,14 +37,14 @@ def record_unasked(
     moments: Sequence[Moment],
     outcome: Unasked,
     detail: str,
-) -> None:
-    """Record ticks at which the agent was not asked; those that are recorded already are left alone.
+) -> int:
+    """Record ticks at which the agent was not asked, and return how many; those recorded already are left alone.
 
     Raises ``NotTheHolder``.
     """
     hill = locked_hill(conn, now, holder, challenge_id)
     if hill is None or not moments:
-        return
+        return 0
     numbers = [moment.tick for moment in moments]
     recorded = select(ticks.c.tick).where(
         ticks.c.challenge_id == challenge_id, ticks.c.tick.between(min(numbers), max(numbers))
@@ -63,6 +63,7 @@ def record_unasked(
         .values(next_tick=following, last_outcome=outcome, failures=failures_after(hill.failures, outcome))
     )
     touch(conn, "ticks")
+    return len(rows)
 
 
 def catch_up(conn: Connection, now: datetime, holder: str, challenge_id: int, until: datetime) -> CaughtUp:
@@ -77,5 +78,6 @@ def catch_up(conn: Connection, now: datetime, holder: str, challenge_id: int, un
     begin, end = int(hill.next_tick), schedule.last_due(until) + 1
     upto = max(begin, min(end, begin + AT_ONCE))
     moments = [Moment(tick, schedule.due(tick)) for tick in range(begin, upto)]
-    record_unasked(conn, now, holder, challenge_id, moments, "missed", "the platform did not poll at that time")
-    return CaughtUp(upto, done=upto >= end, missed=len(moments))
+    detail = "the platform did not poll at that time"
+    missed = record_unasked(conn, now, holder, challenge_id, moments, "missed", detail)
+    return CaughtUp(upto, done=upto >= end, missed=missed)

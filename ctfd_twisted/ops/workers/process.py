@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import pickle
 import sys
+from contextlib import suppress
 from typing import Any, BinaryIO
 
 from twisted.application.app import startApplication
 from twisted.application.service import Application
+from twisted.internet.error import ReactorNotRunning
 from twisted.internet.interfaces import IReactorCore
 from twisted.internet.protocol import Protocol
 from twisted.internet.stdio import StandardIO
@@ -28,7 +30,8 @@ class Lifeline(Protocol):
     def connectionLost(self, reason: Any = None) -> None:
         """End: nobody would start this worker again, and none of its sockets is its own."""
         del reason
-        self._reactor.stop()
+        with suppress(ReactorNotRunning):  # it ends already
+            self._reactor.stop()
 
 
 def main() -> None:

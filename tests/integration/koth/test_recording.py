@@ -223,8 +223,11 @@ def test_ticks_that_were_missed_are_recorded_in_pieces_and_never_twice(any_conn:
     late = at(AT_ONCE + 10)
     acquire(any_conn, late, LEASE, US, 30)
     pieces = [catch_up(any_conn, late, US, hill, late) for _ in range(3)]
-    whole = CaughtUp(AT_ONCE + 11, done=True)
-    assert pieces == [CaughtUp(AT_ONCE + 1, done=False), whole, whole]
+    assert pieces == [
+        CaughtUp(AT_ONCE + 1, done=False, missed=AT_ONCE - 1),  # one of them was recorded as overrun
+        CaughtUp(AT_ONCE + 11, done=True, missed=10),
+        CaughtUp(AT_ONCE + 11, done=True, missed=0),
+    ]
     recorded = outcomes(any_conn, hill)
     assert [tick for tick, _ in recorded] == list(range(AT_ONCE + 11))
     assert [outcome for _, outcome in recorded[:5]] == ["held", "missed", "missed", "overrun", "missed"]
