@@ -30,6 +30,8 @@ def as_html(told: Report) -> str:
     """The page."""
     server = told.server
     used = f" It used {server.cpu_seconds:.1f} CPU seconds and {server.memory_mb:.0f} MB." if server.memory_mb else ""
+    if server.kept_waiting:
+        used += f" Its reactor was kept waiting for a processor for {server.kept_waiting:.1f} s."
     return f"""<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>Opening minute</title><style>{_STYLE}</style>

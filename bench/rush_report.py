@@ -43,13 +43,17 @@ class Second(msgspec.Struct, frozen=True):
 
 
 class OfServer(msgspec.Struct, frozen=True):
-    """The server: its pauses are waits for an answer that needs no work, in ms; CPU and memory where it is ours."""
+    """The server: its pauses are waits for an answer that needs no work, in ms; CPU and memory where it is ours.
+
+    *kept_waiting* are seconds in which its reactor was kept from the processors by others.
+    """
 
     pause_p50: float
     pause_p99: float
     longest_pause: float
     cpu_seconds: float
     memory_mb: float
+    kept_waiting: float
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -135,8 +139,10 @@ def _second(at: int, samples: Iterable[Sample]) -> Second:
 def _server(looks: Sequence[Look]) -> OfServer:
     pulses = [look.pulse for look in looks]
     shares = (percentile(pulses, 0.5), percentile(pulses, 0.99), percentile(pulses, 1))
-    cpu = looks[-1].cpu - looks[0].cpu if looks else 0.0
-    return OfServer(*shares, round(cpu, 2), round(max((look.memory_mb for look in looks), default=0.0), 1))
+    if not looks:
+        return OfServer(*shares, 0.0, 0.0, 0.0)
+    cpu, waited = looks[-1].cpu - looks[0].cpu, looks[-1].kept_waiting - looks[0].kept_waiting
+    return OfServer(*shares, round(cpu, 2), round(max(look.memory_mb for look in looks), 1), round(waited, 2))
 
 
 def as_text(told: Report) -> str:
@@ -155,6 +161,8 @@ def as_text(told: Report) -> str:
         lines += [f"    {count} times {fault}" for fault, count in kind.faults.items()]
     server = told.server
     used = f", {server.cpu_seconds:.1f} CPU s, {server.memory_mb:.0f} MB at most" if server.memory_mb else ""
+    if server.kept_waiting:
+        used += f", its reactor kept waiting for a processor for {server.kept_waiting:.1f} s"
     lines.append(
         f"server: silent for {server.pause_p50:.1f} ms (p50), {server.pause_p99:.1f} ms (p99), "
         f"{server.longest_pause:.1f} ms (longest){used}"

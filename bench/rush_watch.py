@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from pathlib import Path
 from typing import Self
 
 import msgspec
@@ -20,12 +21,16 @@ PULSE = "/readyz"
 
 
 class Look(msgspec.Struct, frozen=True, array_like=True):
-    """One look, by ``time.time()``: the seconds that the pulse took, and the server's CPU seconds and megabytes."""
+    """One look, by ``time.time()``: the seconds that the pulse took, and the server's CPU seconds and megabytes.
+
+    *kept_waiting* are the seconds in which its reactor could have run, and the machine's processors were others'.
+    """
 
     at: float
     pulse: float
     cpu: float
     memory_mb: float
+    kept_waiting: float
 
 
 class Watch:
@@ -58,7 +63,13 @@ class Watch:
                 await asyncio.sleep(EVERY)
                 continue
             pulse = time.perf_counter() - began
-            cpu, memory = (self._server.cpu_seconds, self._server.memory_mb) if self._server else (0.0, 0.0)
-            self.looks.append(Look(time.time(), pulse, cpu, memory))
+            self.looks.append(Look(time.time(), pulse, *self._used()))
             await asyncio.sleep(max(0, EVERY - pulse))
         line.close()
+
+    def _used(self) -> tuple[float, float, float]:
+        server = self._server
+        if server is None:
+            return 0.0, 0.0, 0.0
+        waited = int(Path(f"/proc/{server.pid}/task/{server.pid}/schedstat").read_text().split()[1])
+        return server.cpu_seconds, server.memory_mb, waited / 1e9
