@@ -16,7 +16,7 @@ from ctfd_twisted.http.gates import ADMIN
 from ctfd_twisted.http.routes import Routes
 from ctfd_twisted.mail.message import BadAddressError, ascii_address
 from ctfd_twisted.mail.rules import Letter, MailStep, Route, Smtp, route_of
-from ctfd_twisted.mail.sender import NotSentError, Sender
+from ctfd_twisted.mail.sender import NotSentError, Trier
 from ctfd_twisted.settings import MailServer
 
 #: Seconds for the connection and then for each reply, while an administrator waits (config-keys.md, Mail).
@@ -54,7 +54,7 @@ class MailApi:
 
     routes = Routes()
 
-    def __init__(self, db: Database, postman: Sender, server: MailServer | None) -> None:
+    def __init__(self, db: Database, postman: Trier, server: MailServer | None) -> None:
         self._db = db
         self._postman = postman
         self._server = server

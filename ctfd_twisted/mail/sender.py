@@ -30,5 +30,9 @@ class Sender(Protocol):
         *patience* is in seconds, for the connection and then for each reply.
         """
 
+
+class Trier(Sender, Protocol):
+    """Can also tell how that went, step by step."""
+
     async def try_out(self, route: Route, sender_name: str, letter: Letter, *, patience: float) -> tuple[MailStep, ...]:
         """Send *letter* likewise and return each step; where it was not sent, the last one says why."""

@@ -160,7 +160,7 @@ class Node(MultiService):
         )
 
     def _can_not_reload(self) -> None:
-        self.log.warn("SIGHUP: one process can't reload its configuration without a pause; restart it, or use --workers")
+        self.log.warn("SIGHUP: one process can't reload its configuration; restart it, or use --workers")
 
     def _say_waiting(self, text: str) -> None:
         def say() -> None:

@@ -16,7 +16,7 @@ from ctfd_twisted.errors import Invalid, NotFound
 from ctfd_twisted.testing.builders import a_challenge, a_solve, a_team, a_user
 
 
-def keys(conn: Connection, **wanted: Any) -> list[str]:
+def keys(conn: Connection, **wanted: Any) -> list[str | None]:
     return [row["key"] for row in configs_store.list_configs(conn, ConfigFilter(**wanted))]
 
 
