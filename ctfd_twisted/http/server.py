@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, Final
 
 from twisted.internet.defer import Deferred
-from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.internet.interfaces import IAddress, IDelayedCall, IReactorTime
 from twisted.internet.protocol import connectionDone
 from twisted.protocols.basic import LineReceiver
 from twisted.python.failure import Failure
@@ -14,6 +14,7 @@ from twisted.web.http import HTTPChannel
 from twisted.web.resource import IResource
 from twisted.web.server import Request, Site
 
+from ctfd_twisted.http.crowd import Crowd, room
 from ctfd_twisted.http.intake import Intake, Taking
 
 #: The largest body that is accepted, in bytes.
@@ -24,6 +25,8 @@ IDLE: Final = 60
 #: one byte a minute would keep a connection for ever.
 COMPLETE: Final = IDLE
 LEAST: Final = 64 * 1024
+#: A request has at most so many headers; twisted.web bounds them to 16 KiB together, first line included.
+HEADERS: Final = 100
 #: Seconds that a client has to agree to the end of its connection.
 AGREE: Final = 2
 
@@ -116,7 +119,10 @@ class BoundedRequest(Request):
 class Channel(HTTPChannel):
     """One connection, that can be asked to end after what it has begun."""
 
+    maxHeaders = HEADERS  # noqa: N815 - twisted.web's name
     site: QuietSite
+    #: The request that was answered last, where the client does not read the answer.
+    _held: Request | None = None
     _ending = False
     _abort: IDelayedCall | None = None
     _begun = False
@@ -144,9 +150,23 @@ class Channel(HTTPChannel):
         LineReceiver.dataReceived(self, data)
 
     def requestDone(self, request: Request) -> None:  # noqa: N802 - twisted.web's name
-        """Go on to the next request, which may have come already."""
+        """Go on to the next request, which may have come already, when there is room for its answer.
+
+        A client that sends requests and does not read would else have the answers to all of them pile up here.
+        """
         self._begun = False
+        if self._waitingForTransport and self.persistent:
+            self._held = request
+            self.setTimeout(IDLE)
+            return
         super().requestDone(request)
+
+    def resumeProducing(self) -> None:
+        """Go on: the client has read what was written."""
+        held, self._held = self._held, None
+        super().resumeProducing()
+        if held is not None:
+            super().requestDone(held)
 
     def loseConnection(self) -> None:  # noqa: N802 - twisted.web's name
         """Close the connection when everything is written."""
@@ -180,18 +200,32 @@ class QuietSite(Site):
 
     protocol: Any = Channel
 
-    def __init__(self, resource: IResource, reactor: IReactorTime | None = None, intake: Intake | None = None) -> None:
+    def __init__(
+        self,
+        resource: IResource,
+        reactor: IReactorTime | None = None,
+        intake: Intake | None = None,
+        most: int | None = None,
+    ) -> None:
+        """At most *most* connections are taken; by default what the process is allowed."""
         # Forms are read by whoever asks for them, with bounds (forms.py).
         super().__init__(
             resource, requestFactory=BoundedRequest, timeout=IDLE, reactor=reactor, parsePOSTFormSubmission=False
         )
         self.intake = intake
         self.channels: set[Channel] = set()
+        self._crowd = Crowd(self.reactor, room() if most is None else most)
         self._ended: Deferred[None] | None = None
 
     def acceptableProtocols(self) -> list[bytes]:  # noqa: N802 - twisted.web's name
         """What is offered to a client that speaks TLS: what :class:`Channel` speaks, also where ``h2`` is installed."""
         return [b"http/1.1"]
+
+    def buildProtocol(self, addr: IAddress | None) -> Any:
+        """A channel, or where there is no room for one, what says so."""
+        if self._crowd.takes(len(self.channels)):
+            return super().buildProtocol(addr)
+        return self._crowd.turned()
 
     def log(self, request: object) -> None:
         """Write nothing."""
@@ -210,6 +244,7 @@ class QuietSite(Site):
     def forget(self, channel: Channel) -> None:
         """*channel* is closed."""
         self.channels.discard(channel)
+        self._crowd.left(len(self.channels))
         self._look()
 
     def _look(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -130,6 +131,34 @@ def test_requests_in_a_row_are_answered_in_their_order(platform: PlatformProcess
 def test_a_header_without_an_end_ends(platform: PlatformProcess) -> None:
     assert exchange(platform, b"GET /login HTTP/1.1\r\nX: " + b"a" * 1_000_000).count(b"HTTP/1.1 200") == 0
     assert exchange(platform, b"GET /" + b"a" * 1_000_000).count(b"HTTP/1.1 200") == 0
+
+
+def test_who_asks_for_much_and_reads_nothing_takes_no_memory_and_is_answered_when_they_read(
+    platform: PlatformProcess,
+) -> None:
+    def megabytes() -> int:
+        status = Path(f"/proc/{platform.process.pid}/status").read_text()
+        return int(re.search(r"VmRSS:\s+(\d+) kB", status)[1]) // 1024  # type: ignore[index]
+
+    port, asked, answered = int(platform.base.rpartition(":")[2]), 6000, 0
+    before = megabytes()
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
+        sending = threading.Thread(
+            target=connection.sendall, args=(b"GET /login HTTP/1.1\r\n%b\r\n" % HOST * (asked - 1) + get(b"/login"),)
+        )
+        sending.start()
+        # Somebody else is served meanwhile, and each answer shows that the server has had time for more.
+        for _ in range(50):
+            assert Person(platform).page("/login").status_code == 200
+        assert megabytes() - before < 30
+        rest = b""
+        while piece := connection.recv(1 << 20):
+            rest += piece
+            answered += rest.count(b"HTTP/1.1 200 ")
+            rest = rest[-12:]
+        sending.join(20)
+    assert answered == asked
 
 
 def test_nothing_of_all_this_was_a_defect(platform: PlatformProcess) -> None:
