@@ -96,7 +96,10 @@ class Crowd:
         return False
 
     def left(self, connections: int) -> None:
-        """One has gone, so many *connections* are left; what is said waits for a tenth of the room, not to be said often."""
+        """One has gone, and so many *connections* are left.
+
+        That there is room again is said when a tenth of it is free, so that it is not said at every turn.
+        """
         if self._full and connections <= self.most * 9 // 10:
             self._full = False
             self._log.info("connections are taken again")
