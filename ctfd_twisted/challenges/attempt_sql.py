@@ -59,6 +59,9 @@ ACCOUNT: Final = {
     ),
 }
 
+_JOINED: Final = challenges.outerjoin(challenge_ends, challenge_ends.c.challenge_id == challenges.c.id).outerjoin(
+    flags, flags.c.challenge_id == challenges.c.id
+)
 _CHALLENGE: Final = (
     select(
         challenges.c.id,
@@ -78,8 +81,7 @@ _CHALLENGE: Final = (
         flags.c.content.label("flag_content"),
         flags.c.data.label("flag_data"),
     )
-    .outerjoin(challenge_ends, challenge_ends.c.challenge_id == challenges.c.id)
-    .outerjoin(flags, flags.c.challenge_id == challenges.c.id)
+    .select_from(_JOINED)
     .where(challenges.c.id == bindparam("challenge"))
     .order_by(flags.c.id)
 )
@@ -129,15 +131,18 @@ def _tried(*, teams_mode: bool) -> Select[Any]:
     """
     kind = account_kind(teams_mode=teams_mode)
     mine = kind.of(submissions) == bindparam("account"), submissions.c.type == "incorrect"
-    minute = submissions.c.date > bindparam("minute")
-    here = submissions.c.challenge_id == bindparam("challenge"), submissions.c.date > bindparam("since")
     answers, oldest = func.count(), func.min(submissions.c.date)
+    # Both at once: the oldest alone PostgreSQL would look for among everybody's answers of the last minute.
+    everywhere = (
+        select(answers.label("answers"), oldest.label("oldest"))
+        .where(*mine, submissions.c.date > bindparam("minute"))
+        .subquery("everywhere")
+    )
 
-    def wrong(what: ColumnElement[Any], *where: ColumnElement[bool]) -> ColumnElement[Any]:
-        return select(what).select_from(submissions).where(*mine, *where).scalar_subquery()
-
-    def limited(what: ColumnElement[Any]) -> ColumnElement[Any]:
-        return case((challenges.c.max_attempts > 0, wrong(what, *here)))
+    def here(what: ColumnElement[Any]) -> ColumnElement[Any]:
+        on_it = submissions.c.challenge_id == bindparam("challenge"), submissions.c.date > bindparam("since")
+        wrong = select(what).select_from(submissions).where(*mine, *on_it)
+        return case((challenges.c.max_attempts > 0, wrong.scalar_subquery()))
 
     # A user who has changed teams may have solved it for the other one, and solves nothing twice.
     solved = (
@@ -149,13 +154,17 @@ def _tried(*, teams_mode: bool) -> Select[Any]:
         )
         .scalar_subquery()
     )
-    return _CHALLENGE.add_columns(
-        wrong(answers, minute).label("everywhere_count"),
-        wrong(oldest, minute).label("everywhere_oldest"),
-        limited(answers).label("here_count"),
-        limited(oldest).label("here_oldest"),
-        solved.label("solved"),
-    ).with_for_update(read=True, key_share=True, of=challenges)
+    return (
+        _CHALLENGE.add_columns(
+            everywhere.c.answers.label("everywhere_count"),
+            everywhere.c.oldest.label("everywhere_oldest"),
+            here(answers).label("here_count"),
+            here(oldest).label("here_oldest"),
+            solved.label("solved"),
+        )
+        .join_from(_JOINED, everywhere, literal(value=True))
+        .with_for_update(read=True, key_share=True, of=challenges)
+    )
 
 
 SOLVED: Final = {teams_mode: _solved(teams_mode=teams_mode) for teams_mode in (False, True)}

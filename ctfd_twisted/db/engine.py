@@ -16,6 +16,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.pool import QueuePool, StaticPool
 
 from ctfd_twisted.db.notices import EVERYTHING
+from ctfd_twisted.db.ready import Ready
 
 #: PostgreSQL's channel on which nodes, and the triggers of other programs' changes, tell what was touched.
 CHANNEL: Final = "ctfp"
@@ -23,6 +24,14 @@ CHANNEL: Final = "ctfp"
 BUSY_TIMEOUT: Final = 10
 READERS: Final = 3
 POOL_SIZE: Final = 8
+#: How libpq notices within some 20 s that the server's machine is gone, which says nothing of itself: seconds, but for
+#: the last. What the URL says about them counts more.
+ALIVE: Final = {
+    "keepalives_idle": 10,
+    "keepalives_interval": 3,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 20_000,
+}
 #: What PostgreSQL takes in one notification, in bytes; whoever would tell more tells that everything may have changed.
 LONGEST_NEWS: Final = 7999
 
@@ -123,7 +132,7 @@ class Engines:
             news = self._news(topics)
             if len(news) > LONGEST_NEWS:
                 news = self._news({EVERYTHING})
-            conn.execute(_NOTIFY, {"channel": CHANNEL, "news": news})
+            _NOTIFY.all(conn, {"channel": CHANNEL, "news": news})
 
     def _news(self, topics: Collection[str]) -> str:
         return json.dumps({"node": self.node, "topics": sorted(topics)})
@@ -154,7 +163,7 @@ class Engines:
         self.read_engine.dispose()
 
 
-_NOTIFY = text("SELECT pg_notify(:channel, :news)")
+_NOTIFY = Ready(text("SELECT pg_notify(:channel, :news)"))
 
 
 def open_engines(url: str | URL) -> Engines:
@@ -234,6 +243,7 @@ def _open_postgresql(url: URL, node: str) -> Engines:
         pool_timeout=10,
         pool_recycle=1800,
         connect_args={
+            **{name: value for name, value in ALIVE.items() if name not in url.query},
             "application_name": f"ctfp:{node}",
             "connect_timeout": 10,
             "options": "-c timezone=UTC -c lock_timeout=10s -c idle_in_transaction_session_timeout=60s",

@@ -18,9 +18,10 @@ submissions = Table(
     Column("provided", Text),
     Column("type", String(32)),
     Column("date", UTCDateTime),
-    # With all that is counted at each attempt and for each account's view, so that its rows need not be fetched.
-    Index("ctfp_ix_submissions_user_challenge", "user_id", "challenge_id", "type", "date"),
-    Index("ctfp_ix_submissions_team_challenge", "team_id", "challenge_id", "type", "date"),
+    # With all that is counted at each attempt and for each account's view, so that its rows need not be fetched. At each
+    # attempt the wrong answers of the last minute are counted, which are next to each other here.
+    Index("ctfp_ix_submissions_user", "user_id", "type", "date", "challenge_id"),
+    Index("ctfp_ix_submissions_team", "team_id", "type", "date", "challenge_id"),
     Index("ctfp_ix_submissions_challenge", "challenge_id"),
     Index("ctfp_ix_submissions_date", "date"),
 )

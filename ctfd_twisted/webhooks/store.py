@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, Select, bindparam, func, insert, select, text
+from sqlalchemy import Connection, bindparam, exists, func, insert, not_, select, text
 
-from ctfd_twisted.accounts.tables import teams, users
 from ctfd_twisted.db.notices import touch
 from ctfd_twisted.db.ready import Ready
+from ctfd_twisted.scoring.accounts import account_kind
 from ctfd_twisted.scoring.tables import solves
 from ctfd_twisted.webhooks.bodies import king_changed, solve_created, team_created, user_created
 from ctfd_twisted.webhooks.events import Event, FirstBloodCreated, SolveCreated
@@ -31,13 +31,14 @@ _ADVANCE: Final = Ready(text(
 ))  # fmt: skip
 _COLUMNS: Final = ("seq", "event", "body", "created")
 # That nobody listens is the common case in the hottest transaction, a right answer; so the insert itself answers it.
-_RECORD: Final = insert(events).returning(
+_LISTENING: Final = (
     select(func.count())
     .select_from(endpoints)
     .where(endpoints.c.state == "active")
     .scalar_subquery()
     .label("listening")
 )
+_RECORD: Final = insert(events).returning(_LISTENING)
 _RECORD_ONE: Final = Ready(_RECORD, _COLUMNS)
 # The share lock keeps an endpoint from being removed between here and the insert of what it is owed.
 _LISTENERS: Final = (
@@ -69,8 +70,11 @@ def emit_solve(conn: Connection, now: datetime, solve: SolveCreated, *, listed: 
     *listed*: the solving account is neither hidden nor banned. Whether a listed account was earlier is asked under the
     log's lock, so of two solves at once exactly one is the first.
     """
-    emit(conn, now, solve)
-    if listed and _EARLIER[teams_mode].first(conn, {"challenge": solve.challenge_id, "own": solve.id}) is None:
+    row = {"seq": advance(conn, 1), "event": solve.NAME, "body": solve.body(), "created": now}
+    found = _RECORD_SOLVE[teams_mode].first(conn, {**row, "challenge": solve.challenge_id, "own": solve.id})
+    if found.listening:
+        _owe(conn, now, [row])
+    if listed and not found.earlier:
         emit(conn, now, FirstBloodCreated.of(solve))
 
 
@@ -103,19 +107,17 @@ def _owe(conn: Connection, now: datetime, rows: Sequence[dict[str, Any]]) -> Non
         touch(conn, "webhooks")
 
 
-def _earlier(*, teams_mode: bool) -> Select[Any]:
-    account, solver = (teams, solves.c.team_id) if teams_mode else (users, solves.c.user_id)
-    return (
-        select(solves.c.id)
-        .join(account, account.c.id == solver)
-        .where(
-            solves.c.challenge_id == bindparam("challenge"),
-            solves.c.id != bindparam("own"),
-            account.c.hidden.is_(False),
-            account.c.banned.is_(False),
-        )
-        .limit(1)
+def _recording(*, teams_mode: bool) -> Ready:
+    """The insert of a solve's event, which also tells whether somebody who is listed was earlier."""
+    kind = account_kind(teams_mode=teams_mode)
+    unlisted = select(kind.table.c.id).where(not_(kind.listed))
+    earlier = exists().where(
+        solves.c.challenge_id == bindparam("challenge"),
+        solves.c.id != bindparam("own"),
+        kind.of(solves).is_not(None),
+        kind.of(solves).not_in(unlisted),
     )
+    return Ready(insert(events).returning(_LISTENING, earlier.label("earlier")), _COLUMNS)
 
 
-_EARLIER: Final = {teams_mode: Ready(_earlier(teams_mode=teams_mode)) for teams_mode in (False, True)}
+_RECORD_SOLVE: Final = {teams_mode: _recording(teams_mode=teams_mode) for teams_mode in (False, True)}
