@@ -10,7 +10,7 @@ import msgspec
 from sqlalchemy import Connection, Engine, text
 
 from bench.bulk import fill, instant
-from bench.event import Event, Size, play
+from bench.event import Event, Size, analyze, play
 from ctfd_twisted.accounts.tables import brackets, field_entries, fields, teams, tokens, tracking, users
 from ctfd_twisted.accounts.tokens import digest_of
 from ctfd_twisted.challenges.opened import OPENED
@@ -36,10 +36,7 @@ def gather(engine: Engine, size: Size) -> Crowd:
     event = play(engine, size)
     with engine.begin() as conn:
         _surround(conn, size, random.Random(1729))  # noqa: S311 - the same event at every run is the point
-    if engine.dialect.name == "postgresql":
-        # As its autovacuum has done long before an event is as large as this.
-        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as conn:
-            conn.execute(text("VACUUM ANALYZE"))
+    analyze(engine)
     return Crowd(event, size, TOKEN)
 
 

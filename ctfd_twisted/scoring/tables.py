@@ -18,8 +18,8 @@ submissions = Table(
     Column("provided", Text),
     Column("type", String(32)),
     Column("date", UTCDateTime),
-    # With all that is counted at each attempt and for each account's view, so that its rows need not be fetched. At each
-    # attempt the wrong answers of the last minute are counted, which are next to each other here.
+    # With all that is counted at each attempt and for each account's view, so that its rows need not be fetched. Wrong
+    # answers of the last minute, which each attempt counts, are next to each other.
     Index("ctfp_ix_submissions_user", "user_id", "type", "date", "challenge_id"),
     Index("ctfp_ix_submissions_team", "team_id", "type", "date", "challenge_id"),
     Index("ctfp_ix_submissions_challenge", "challenge_id"),
