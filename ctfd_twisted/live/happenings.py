@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from ctfd_twisted.content.notices_store import Delivery, announced
+from ctfd_twisted.content.notices_store import Delivery, NoticeShown, announced
 from ctfd_twisted.db.database import Database
 from ctfd_twisted.db.notices import EVERYTHING
 from ctfd_twisted.http.answers import encode
 from ctfd_twisted.live.frames import frame
-from ctfd_twisted.live.news_store import KEPT, Notice, read_notices
+from ctfd_twisted.live.news_store import KEPT, NoticeKey, read_notices
 from ctfd_twisted.live.solves_store import KEPT as KEPT_SOLVES
 from ctfd_twisted.live.solves_store import Solves, read_solves
 from ctfd_twisted.live.sources import snapshot
@@ -19,7 +19,7 @@ from ctfd_twisted.live.views import NOTIFICATIONS, SOLVES, Sight, Step, Steps, V
 from ctfd_twisted.scoring.news import SOLVED
 
 _DEFAULT: Final = Delivery()
-_NOTICES: Final = frozenset({"notifications", "config", EVERYTHING})
+_NOTICES: Final = frozenset({"notifications", EVERYTHING})
 #: After these what was told before may not be told any more, or more of it.
 _DIFFERENT: Final = frozenset({"standings", "challenges", "accounts", "config", EVERYTHING})
 #: So many solves begin a stream of them.
@@ -33,10 +33,9 @@ class Notices:
 
     def __init__(self, db: Database) -> None:
         self._db = db
-        self._known: tuple[tuple[Notice, bytes], ...] = ()
+        self._known: Mapping[NoticeKey, bytes] = {}
         self._seen: int | None = None
         self._announced: dict[int, Delivery] = {}
-        self._delivered: dict[int, Delivery] = {}
 
     def heard(self, topics: frozenset[str]) -> bool:
         """See ``Source``."""
@@ -53,43 +52,41 @@ class Notices:
     async def read(self) -> Steps:
         """See ``Source``; at the first time nothing that is there already is news."""
         mine, self._announced = self._announced, {}
+        before = self._known
         try:
-            found = await self._db.read(read_notices)
+            found = await self._db.read(read_notices, before)
         except Exception:
             # What was announced meanwhile is newer: SQLite may have given an id away again.
             self._announced = {**mine, **self._announced}
             raise
-        ids = {notice.id for notice in found}
-        self._delivered = {number: how for number, how in (self._delivered | mine).items() if number in ids}
-        self._known = tuple((notice, self._data(notice)) for notice in found)
-        newer = max(ids, default=0) if self._seen is None else self._seen
-        self._seen = max(ids, default=0)
-        new = [Step(_place(one), frame("notification", data)) for one, data in self._known
-               if one.id in mine or one.id > newer]  # fmt: skip
-        return dict.fromkeys(View, new)
+        self._known = {key: before[key] if shown is None else _told(shown, mine.get(key.id, _DEFAULT))
+                       for key, shown in found.items() if shown is not None or key in before}  # fmt: skip
+        last = max((key.id for key in found), default=0)
+        seen, self._seen = last if self._seen is None else self._seen, last
+        # A commit may be read before its own node is told of it, and that it was announced comes after.
+        new = [key for key in self._known if key not in before and (key.id > seen or key.id in mine)]
+        return dict.fromkeys(View, self._steps(new))
 
     def place(self, view: View) -> str:
         """See ``Source``; the same for all."""
         del view
-        return _place(self._known[-1][0]) if self._known else "0"
+        return _place([*self._known][-1]) if self._known else "0"
 
     def since(self, place: str | None, view: View) -> Sequence[Step]:
         """See ``Source``. Who begins now can ask the API for what was before."""
         if place is None:
             return ()
-        places = [_place(one) for one, _ in self._known]
+        keys = list(self._known)
+        places = [_place(key) for key in keys]
         if place in places:
-            begin = places.index(place) + 1
-        elif place == "0" and len(places) < KEPT:
-            begin = 0
-        else:
-            everything = b"[%s]" % b",".join(data for _, data in self._known)
-            return (snapshot(self.name, self.place(view), "notifications", everything),)
-        return [Step(_place(one), frame("notification", data)) for one, data in self._known[begin:]]
+            return self._steps(keys[places.index(place) + 1 :])
+        if place == "0" and len(keys) < KEPT:
+            return self._steps(keys)
+        everything = b"[%s]" % b",".join(self._known.values())
+        return (snapshot(self.name, self.place(view), "notifications", everything),)
 
-    def _data(self, notice: Notice) -> bytes:
-        how = self._delivered.get(notice.id, _DEFAULT)
-        return encode({**notice.shown, "type": how.type, "sound": how.sound})
+    def _steps(self, keys: Sequence[NoticeKey]) -> Sequence[Step]:
+        return [Step(_place(key), frame("notification", self._known[key])) for key in keys]
 
 
 class SolvesSource:
@@ -177,5 +174,9 @@ def _seen(sight: Sight) -> tuple[object, ...]:
     return sight.scores, sight.until
 
 
-def _place(notice: Notice) -> str:
-    return f"{notice.id}:{notice.mark}"
+def _told(shown: NoticeShown, how: Delivery) -> bytes:
+    return encode({**shown, "type": how.type, "sound": how.sound})
+
+
+def _place(key: NoticeKey) -> str:
+    return f"{key.id}:{key.mark}"

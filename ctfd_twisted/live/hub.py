@@ -248,7 +248,7 @@ class Hub(Service):
                     stream.beat(self._said[plain])
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=8)
 def _pressed(event_id: str, body: bytes) -> bytes:
     """An event as a chunk; the same bytes for all who begin in the same state, also while they wait to be sent."""
     return chunk(numbered(event_id, body))

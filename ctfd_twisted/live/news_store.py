@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Container, Mapping
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
@@ -23,12 +23,11 @@ from ctfd_twisted.live.views import View, sights
 KEPT: Final = 50
 
 
-class Notice(NamedTuple):
-    """A notification; ``mark`` tells it from another that was given its id after it was removed."""
+class NoticeKey(NamedTuple):
+    """Which notification; ``mark`` tells it from another that was given its id after it was removed."""
 
     id: int
     mark: str
-    shown: NoticeShown
 
 
 class HillTold(NamedTuple):
@@ -38,13 +37,15 @@ class HillTold(NamedTuple):
     data: bytes
 
 
-def read_notices(conn: Connection) -> tuple[Notice, ...]:
-    """The newest notifications, the oldest of them first."""
-    newest = select(notifications).order_by(notifications.c.id.desc()).limit(KEPT)
+def read_notices(conn: Connection, known: Container[NoticeKey]) -> Mapping[NoticeKey, NoticeShown | None]:
+    """The newest notifications, the oldest of them first; None for what is *known*, whose Markdown is drawn already."""
+    newest = select(notifications.c.id, notifications.c.date).order_by(notifications.c.id.desc()).limit(KEPT)
+    keys = [NoticeKey(row.id, _mark(row.date)) for row in conn.execute(newest)][::-1]
+    new = [key.id for key in keys if key not in known]
     competition = read_competition(conn)
-    return tuple(Notice(row.id, _mark(row.date), notice_readout(row, competition)) for row in conn.execute(newest))[
-        ::-1
-    ]
+    rows = conn.execute(select(notifications).where(notifications.c.id.in_(new))) if new else ()
+    shown = {row.id: notice_readout(row, competition) for row in rows}
+    return {key: shown.get(key.id) for key in keys}
 
 
 def _mark(date: datetime | None) -> str:
