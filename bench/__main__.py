@@ -22,7 +22,7 @@ from pathlib import Path
 
 import msgspec
 
-from bench import admin, hills, live, rush, uploads
+from bench import admin, hills, live, pace, rush, uploads
 from bench.event import Size, play
 from bench.load import Measured, Wanted, request, run
 from bench.rows import Row, rows
@@ -64,6 +64,8 @@ def main() -> int:
     )
     parser.add_argument("--database", help="an empty PostgreSQL database to use instead of an SQLite file")
     parser.add_argument("--scale", type=float, default=1.0, help="so many times the usual number of requests")
+    parser.add_argument("--solves", type=int, default=Size().solves, help="event: so many are in the database already")
+    parser.add_argument("--pace", type=float, default=100, help="event: right answers a second beside readers")
     parser.add_argument("--only", default="", help="measure the rows whose name contains this")
     parser.add_argument("--together", action="store_true", help="hills: all are due at the same moments")
     parser.add_argument("--mebibytes", type=int, default=2048, help="uploads: the size of each")
@@ -78,36 +80,47 @@ def main() -> int:
             return uploads.measure(Path(folder), options.mebibytes)
         if options.what == "admin":
             return admin.measure(Path(folder), options.database, options.only)
-        return _measure(Path(folder), options.database, options.scale, options.only)
+        return _measure(Path(folder), options)
 
 
-def _measure(folder: Path, database: str | None, scale: float, only: str) -> int:
+def _measure(folder: Path, options: argparse.Namespace) -> int:
+    database, only = options.database, options.only
     url = database or f"sqlite:///{folder}/bench.sqlite"
     engines = open_engines(url)
     print("making the event ...", flush=True)
     migrate(engines.write_engine)
-    event = play(engines.write_engine, Size())
+    event = play(engines.write_engine, _size(options.solves))
     command = daemon(folder, url, "--trusted-proxies", "127.0.0.1/32")
     faults = 0
     with ExitStack() as stack:
         platform = stack.enter_context(Server(command, folder / "platform.log"))
         bare = stack.enter_context(Server([sys.executable, "-m", "bench.bare"], folder / "bare.log"))
         kind = "PostgreSQL" if database else "SQLite"
-        print(f"{kind}, {event.challenges} challenges, memory before {platform.memory_mb:.0f} MB\n{HEADER}", flush=True)
+        size = f"{event.challenges} challenges, {options.solves} solves"
+        print(f"{kind}, {size}, memory before {platform.memory_mb:.0f} MB\n{HEADER}", flush=True)
         others = beside(engines)
-        for row in rows(event, platform.port, scale):
+        for row in rows(event, platform.port, options.scale):
             if only in row.name:
                 line = _line(row, platform, bare, others)
                 _print(row, line)
                 faults += len(line.measured.wrong)
+        if only in pace.NAME:
+            faults += pace.busy_board(event, platform, engines, options.scale, options.pace)
         print(f"memory after {platform.memory_mb:.0f} MB")
     engines.close()
     return 1 if faults else 0
 
 
+def _size(solves: int) -> Size:
+    """An event in which there are so many solves, and accounts enough to have them."""
+    usual = Size()
+    times = max(1, -(-solves // usual.solves))
+    return Size(usual.teams * times, usual.users * times, usual.challenges, solves, usual.wrong * times)
+
+
 def _line(row: Row, platform: Server, bare: Server, others: Callable[[], float]) -> Line:
     wanted = list(row.make(row.count))
-    run(platform.port, wanted[: row.warm])
+    run(platform.port, wanted[: row.warm] if row.before is None else list(row.before(row.count)))
     measured, cpu = _with_cpu(platform, others, lambda: run(platform.port, wanted))
     same = [Wanted(request("GET", f"/{measured.size}"), b"200 OK")] * max(2000, min(row.count, 6000))
     run(bare.port, same[:200])

@@ -44,10 +44,11 @@ def request(method: str, path: str, headers: Sequence[tuple[str, str]] = (), bod
 
 def run(port: int, wanted: Sequence[Wanted], connections: int = CONNECTIONS) -> Measured:
     """Send all of *wanted* over *connections*, each sending its next when it has the answer to its last."""
-    return asyncio.run(_run(port, wanted, connections))
+    return asyncio.run(run_all(port, wanted, connections))
 
 
-async def _run(port: int, wanted: Sequence[Wanted], connections: int) -> Measured:
+async def run_all(port: int, wanted: Sequence[Wanted], connections: int = CONNECTIONS) -> Measured:
+    """The same within a loop that runs."""
     pending = iter(wanted)
     latencies: list[float] = []
     wrong: list[bytes] = []
