@@ -13,9 +13,10 @@ from twisted.logger import Logger
 from twisted.web.http_headers import Headers
 from twisted.web.iweb import IResponse
 
-from ctfd_twisted.accounts.oauth_reach import Line, Reach
+from ctfd_twisted.accounts.oauth_reach import Reach
 from ctfd_twisted.accounts.oauth_rules import Profile, Provider, Reason, Turned, read_profile, read_token
 from ctfd_twisted.errors import Busy
+from ctfd_twisted.http.outgoing import Line
 from ctfd_twisted.http.sending import ReadyBody
 
 #: Seconds from the name to the answer's last byte, for each of the two requests.

@@ -32,7 +32,7 @@ from ctfd_twisted.koth.protocol import (
     read_health,
     read_target,
 )
-from ctfd_twisted.koth.reach import Line, Reach
+from ctfd_twisted.koth.reach import HillLine, Reach
 from ctfd_twisted.koth.settings import HillSettings
 from ctfd_twisted.koth.trouble import TooMuch, explain, is_cancelled, late
 from ctfd_twisted.koth.urls import beside
@@ -103,7 +103,7 @@ class HillClient:
     async def _exchange(self, request: _Request, settings: HillSettings) -> Reply:
         """One request and its answer, to the last byte, within the hill's timeout."""
         began = self._clock.seconds()
-        line = Line()
+        line = HillLine()
         asking = Deferred.fromCoroutine(self._answer(request, settings, line))
         deadline = self._clock.callLater(settings.seconds, asking.cancel)
         try:
@@ -124,7 +124,7 @@ class HillClient:
         connected = line.connected or reply.status is not None
         return msgspec.structs.replace(reply, latency_ms=latency, fingerprint=line.fingerprint, connected=connected)
 
-    async def _answer(self, request: _Request, settings: HillSettings, line: Line) -> Reply:
+    async def _answer(self, request: _Request, settings: HillSettings, line: HillLine) -> Reply:
         headers = Headers({"User-Agent": [USER_AGENT]})
         for name, value in request.headers.items():
             headers.addRawHeader(name.encode(), value.encode())

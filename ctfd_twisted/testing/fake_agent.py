@@ -22,7 +22,7 @@ from twisted.web.server import NOT_DONE_YET, Request
 from zope.interface import implementer
 
 from ctfd_twisted.koth.protocol import signature
-from ctfd_twisted.koth.reach import Line
+from ctfd_twisted.koth.reach import HillLine
 from ctfd_twisted.koth.settings import HillSettings
 
 _JSON: Final = b"application/json"
@@ -155,7 +155,7 @@ class FakeAgents:
         self.agents = agents
         self.refusing: set[str] = set()
 
-    def agent(self, settings: HillSettings, line: Line, *, pinned: bool) -> IAgent:
+    def agent(self, settings: HillSettings, line: HillLine, *, pinned: bool) -> IAgent:
         """The agent for one request; certificates mean nothing in memory."""
         del settings, line, pinned
         return _Switchboard(self)

@@ -25,7 +25,7 @@ from twisted.web.iweb import IAgent, IBodyProducer, IResponse
 from twisted.web.server import Site
 from zope.interface import implementer
 
-from ctfd_twisted.accounts.oauth_reach import Line
+from ctfd_twisted.http.outgoing import Line
 
 BASE: Final = "http://127.0.0.1"
 CLIENT: Final = {"client_id": "platform", "client_secret": "a secret that nobody else knows"}

@@ -19,9 +19,10 @@ from twisted.internet.interfaces import (
     IResolutionReceiver,
     IStreamClientEndpoint,
 )
-from twisted.protocols.policies import ProtocolWrapper, WrappingFactory
+from twisted.protocols.policies import ProtocolWrapper
 from zope.interface import implementer
 
+from ctfd_twisted.http.outgoing import Wrapping
 from ctfd_twisted.http.resolving import resolved
 from ctfd_twisted.webhooks.egress import Egress, is_onion, name_refusal
 from ctfd_twisted.webhooks.trace import EgressRefused, Trace
@@ -33,22 +34,9 @@ MOST: Final = 262_144
 Onion = Callable[[str, int], IStreamClientEndpoint]
 
 
-@implementer(IStreamClientEndpoint)
-class Bounded:
-    """Connects over *way*; whoever answers more than :data:`MOST` bytes to one request is hung up on.
-
-    twisted.web bounds the length of a header's line, but not how many lines there are.
-    """
-
-    def __init__(self, way: IStreamClientEndpoint) -> None:
-        self._way = way
-
-    def connect(self, protocolFactory: IProtocolFactory) -> Deferred[IProtocol]:  # noqa: N803 - Twisted's name
-        """Connect; the caller gets its own protocol and knows nothing of the counting."""
-        factory = WrappingFactory(protocolFactory)
-        factory.protocol = _Counted
-        connecting: Deferred[Any] = self._way.connect(factory)
-        return connecting.addCallback(lambda counted: counted.wrappedProtocol)
+def bounded(way: IStreamClientEndpoint) -> IStreamClientEndpoint:
+    """*way*; whoever answers more than :data:`MOST` bytes to one request is hung up on."""
+    return Wrapping(way, _Counted)
 
 
 class _Counted(ProtocolWrapper):

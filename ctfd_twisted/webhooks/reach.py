@@ -11,7 +11,7 @@ from twisted.web.iweb import IAgent, IAgentEndpointFactory, IPolicyForHTTPS
 from zope.interface import implementer
 
 from ctfd_twisted.http.resolving import resolved
-from ctfd_twisted.webhooks.connections import Bounded, Judged, Onion
+from ctfd_twisted.webhooks.connections import Judged, Onion, bounded
 from ctfd_twisted.webhooks.egress import Egress
 from ctfd_twisted.webhooks.rules import PER_ENDPOINT
 from ctfd_twisted.webhooks.trace import Trace
@@ -100,4 +100,4 @@ class _Endpoints:
         endpoint: IStreamClientEndpoint = Judged(self._reactor, host, uri.port, self._egress, self._trace, self._onion)
         if uri.scheme == b"https":
             endpoint = wrapClientTLS(self._tls.creatorForNetloc(uri.host, uri.port), endpoint)
-        return Bounded(endpoint)
+        return bounded(endpoint)
