@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import msgspec
+from markupsafe import Markup
 
 from ctfd_twisted.db.database import Database
 from ctfd_twisted.db.snapshot import Snapshot
@@ -20,6 +21,7 @@ from ctfd_twisted.http.gates import ANYONE, CHALLENGES_VISIBLE, DURING_EVENT, VE
 from ctfd_twisted.http.routes import Routes
 from ctfd_twisted.web.api_answers import ApiAnswers
 from ctfd_twisted.web.challenge_view import Opened, opened_challenge, shelves_of
+from ctfd_twisted.web.kept import Draw, Kept
 from ctfd_twisted.web.pages import Pages
 from ctfd_twisted.web.requirements import AskedOfAll, read_asked, team_is_complete, user_is_complete
 
@@ -48,6 +50,7 @@ class ChallengePages:
         self._db = db
         self._pages = pages
         self._answers = answers
+        self._tiles = Kept()
         self._asked: Snapshot[AskedOfAll] = Snapshot(db, db.bus, read_asked, ("accounts", "config"))
 
     @routes.get("/challenges", ANYONE)
@@ -126,11 +129,18 @@ class ChallengePages:
             call,
             "challenges.html",
             shelves=shelves_of(listed),
+            tile_of=self._tile,
             hills={hill["challenge_id"]: hill for hill in hills},
             infos=[*_notices(call), *infos],
             ends_at=competition.end if competition.end and not competition.ended(call.now) else None,
             **context,
         )
+
+    def _tile(self, draw: Draw, challenge: Mapping[str, Any], hill: Any, url: Callable[[str], str]) -> Markup:
+        """The tile of one challenge in the list; that of a hill has its king, who changes by himself."""
+        if challenge["type"] == "koth":
+            return draw(challenge, hill, url)
+        return self._tiles.under((url(""), msgspec.json.encode(challenge)), draw, challenge, None, url)
 
 
 def view_renderer(pages: Pages) -> Callable[[Call, Mapping[str, Any]], str]:

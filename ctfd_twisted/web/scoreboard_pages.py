@@ -20,6 +20,7 @@ from ctfd_twisted.scoring.live_board import BoardKeeper
 from ctfd_twisted.scoring.news import BOARD_TOPICS
 from ctfd_twisted.scoring.scoreboard import Top, read_top, top_answer
 from ctfd_twisted.web.graph import Graph, score_graph
+from ctfd_twisted.web.kept import Kept
 from ctfd_twisted.web.pages import Pages
 
 #: Accounts that the graph draws.
@@ -37,6 +38,7 @@ class ScoreboardPages:
         self._board = board
         self._brackets = Snapshot(db, db.bus, read_brackets, ("accounts", "config"))
         self._graphs = KeyedSnapshots(db, db.bus, read_graph, BOARD_TOPICS, limit=100)
+        self._rows = Kept()
         # Graph and table by bracket, with what they were drawn of: hundreds of rows are drawn once a change, not once
         # a reader.
         self._drawn: dict[int | None, tuple[tuple[object, ...], str]] = {}
@@ -70,7 +72,7 @@ class ScoreboardPages:
         kept = self._drawn.get(key)
         if kept is not None and all(now is then for now, then in zip(basis, kept[0], strict=True)):
             return kept[1]
-        html = self._pages.part(call, "parts/board.html", **context)
+        html = self._pages.part(call, "parts/board.html", kept=self._rows, **context)
         self._drawn[key] = (basis, html)
         return html
 
