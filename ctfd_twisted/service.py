@@ -29,7 +29,7 @@ from ctfd_twisted.accounts.tracker import AddressTracker
 from ctfd_twisted.archive.api import ExportsApi, SendFile
 from ctfd_twisted.archive.desk import ImportDesk
 from ctfd_twisted.archive.exporter import Exporter
-from ctfd_twisted.archive.import_api import ImportIntake, ImportPages
+from ctfd_twisted.archive.import_api import ImportPages, import_intake
 from ctfd_twisted.archive.importer import Importer
 from ctfd_twisted.challenges.handlers import challenge_handlers
 from ctfd_twisted.challenges.reader import ChallengeReader
@@ -203,7 +203,7 @@ def make_platform(
     by_itself = [make() for role, make in by_role.items() if role in settings.roles]
     services = [behind, live.hub, live.feed, *by_itself]
     large = pipeline.lets_in, settings.application_root, settings.upload_limit
-    intake = Intakes(files.intake(*large), ImportIntake(settings.data_dir, in_thread(file_in), *large))
+    intake = Intakes(files.intake(*large), import_intake(settings.data_dir, in_thread(file_in), *large))
     queues = {
         ("requests", "write"): db.writes,
         ("requests", "read"): db.reads,

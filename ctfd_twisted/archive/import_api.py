@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
-
-from twisted.web.server import Request
 
 from ctfd_twisted.archive.desk import ImportDesk
 from ctfd_twisted.archive.receiving import BACKUP, ReceivedArchive
@@ -15,16 +13,13 @@ from ctfd_twisted.db.database import Database
 from ctfd_twisted.db.threads import InThread, carried_through
 from ctfd_twisted.errors import Invalid
 from ctfd_twisted.http.answers import Answer, redirect
+from ctfd_twisted.http.arriving import FormIntake, LetsIn, arrived
 from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.gates import ADMIN
-from ctfd_twisted.http.intake import taken_by
 from ctfd_twisted.http.routes import Route, Routes
 
 _PATH: Final = "/admin/import"
 _ROUTE: Final = Route("POST", _PATH, (ADMIN,), "begin")
-
-#: ``Pipeline.lets_in``: whether a request, of which the headers have come, would get past a route's gates.
-LetsIn = Callable[[Request, Route], Coroutine[Any, Any, bool]]
 
 
 class Renderer(Protocol):
@@ -58,7 +53,8 @@ class ImportPages:
         return await carried_through(self._begin(call))
 
     async def _begin(self, call: Call) -> Answer:
-        received = await self._received(call)
+        begin = partial(ReceivedArchive, self._folder)
+        received = await arrived(call, ReceivedArchive, begin, self._in_thread)
         try:
             if received.problem is not None:
                 raise received.problem
@@ -71,37 +67,7 @@ class ImportPages:
             await self._in_thread(received.discard)
         return redirect(call.url(_PATH))
 
-    async def _received(self, call: Call) -> ReceivedArchive:
-        taking = taken_by(call.request)
-        claimed = None if taking is None else taking.claim()
-        if isinstance(claimed, ReceivedArchive):
-            return claimed
-        # The request holds it: this server has no intake.
-        received = ReceivedArchive(self._folder, call.request.getHeader(b"content-type") or b"")
-        await self._in_thread(received.feed, call.raw_body())
-        await self._in_thread(received.finish)
-        return received
 
-
-class ImportIntake:
-    """Takes archives of at most *limit* bytes to the disk while they arrive, from administrators alone."""
-
-    def __init__(self, folder: Path, in_thread: InThread, lets_in: LetsIn, root: str, limit: int) -> None:
-        self._folder = folder
-        self._path = (root + _PATH).encode("utf-8")
-        self._lets_in = lets_in
-        self.in_thread = in_thread
-        self.limit = limit
-
-    def takes(self, request: Request) -> bool:
-        """Whether *request* brings an archive."""
-        kind = (request.getHeader(b"content-type") or b"").split(b";", 1)[0].strip().lower()
-        return request.method == b"POST" and request.path == self._path and kind == b"multipart/form-data"
-
-    async def admits(self, request: Request) -> bool:
-        """Whether an administrator sends it."""
-        return await self._lets_in(request, _ROUTE)
-
-    def receiver(self, request: Request) -> ReceivedArchive:
-        """A place for what comes."""
-        return ReceivedArchive(self._folder, request.getHeader(b"content-type") or b"")
+def import_intake(folder: Path, in_thread: InThread, lets_in: LetsIn, root: str, limit: int) -> FormIntake:
+    """What takes archives of at most *limit* bytes to the disk while they arrive, from administrators alone."""
+    return FormIntake(_ROUTE, partial(ReceivedArchive, folder), in_thread, lets_in, root, limit)

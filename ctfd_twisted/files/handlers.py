@@ -16,8 +16,9 @@ from ctfd_twisted.files.api import FilesApi
 from ctfd_twisted.files.content import Store
 from ctfd_twisted.files.download_api import DownloadApi
 from ctfd_twisted.files.tidying import Tidying
-from ctfd_twisted.files.upload_api import LetsIn, UploadApi, UploadIntake
+from ctfd_twisted.files.upload_api import UploadApi, upload_intake
 from ctfd_twisted.files.uploads import Uploads
+from ctfd_twisted.http.arriving import FormIntake, LetsIn
 from ctfd_twisted.http.site import HasRoutes
 
 
@@ -39,9 +40,9 @@ class FileRoom:
             DownloadApi(self._db, self._store, self._in_thread, doorkeeper, clock),
         ]
 
-    def intake(self, lets_in: LetsIn, root: str, limit: int) -> UploadIntake:
+    def intake(self, lets_in: LetsIn, root: str, limit: int) -> FormIntake:
         """What takes uploads of at most *limit* bytes while they arrive at a site mounted at *root*."""
-        return UploadIntake(self._store, self._in_thread, lets_in, root, limit)
+        return upload_intake(self._store, self._in_thread, lets_in, root, limit)
 
     def tidying(self, clock: IReactorTime) -> IService:
         """The service that removes what killed processes left behind."""

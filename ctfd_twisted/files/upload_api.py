@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
-from typing import Any, Final, Literal
+from functools import partial
+from typing import Final, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
-from twisted.web.server import Request
 
 from ctfd_twisted.db.threads import InThread, carried_through
 from ctfd_twisted.errors import Invalid
@@ -18,20 +17,18 @@ from ctfd_twisted.files.store import FileShown, Owner
 from ctfd_twisted.files.trouble import reached
 from ctfd_twisted.files.uploads import Uploads
 from ctfd_twisted.http.answers import Answer, ok
+from ctfd_twisted.http.arriving import FormIntake, LetsIn, arrived
 from ctfd_twisted.http.bodies import read_query
 from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.described import Body
+from ctfd_twisted.http.forms import is_multipart
 from ctfd_twisted.http.gates import ADMIN
-from ctfd_twisted.http.intake import taken_by
 from ctfd_twisted.http.routes import Route, Routes
 
 _PATH: Final = "/api/v1/files"
 _ROUTE: Final = Route("POST", _PATH, (ADMIN,), "upload")
 _ONE_ONLY: Final = "Location cannot be specified with multiple files"
 _TWO_PARTS: Final = "Location must contain two parts, a directory and a filename"
-
-#: ``Pipeline.lets_in``: whether a request, of which the headers have come, would get past a route's gates.
-LetsIn = Callable[[Request, Route], Coroutine[Any, Any, bool]]
 
 
 class UploadFields(msgspec.Struct, frozen=True):
@@ -79,7 +76,7 @@ class UploadApi:
         return await reached(carried_through(self._upload(call)))
 
     async def _upload(self, call: Call) -> Answer:
-        received = await self._received(call)
+        received = await arrived(call, Received, partial(Received, self._store), self._in_thread)
         try:
             if received.problem is not None:
                 raise received.problem
@@ -91,46 +88,10 @@ class UploadApi:
         finally:
             await self._in_thread(received.discard)
 
-    async def _received(self, call: Call) -> Received:
-        taking = taken_by(call.request)
-        claimed = None if taking is None else taking.claim()
-        if isinstance(claimed, Received):
-            return claimed
-        # The request holds it: this server has no intake.
-        content_type = call.request.getHeader(b"content-type") or b""
-        received = Received(self._store, content_type)
-        await self._in_thread(received.feed, call.raw_body())
-        await self._in_thread(received.finish)
-        return received
 
-
-class UploadIntake:
-    """Takes the bodies of uploads to the store; bodies of *limit* bytes at most, and of administrators alone."""
-
-    def __init__(self, store: Store, in_thread: InThread, lets_in: LetsIn, root: str, limit: int) -> None:
-        self._store = store
-        self._path = (root + _PATH).encode("utf-8")
-        self._lets_in = lets_in
-        self.in_thread = in_thread
-        self.limit = limit
-
-    def takes(self, request: Request) -> bool:
-        """Whether *request* is an upload."""
-        to_files = request.method == b"POST" and request.path == self._path
-        return to_files and is_multipart(request.getHeader(b"content-type"))
-
-    async def admits(self, request: Request) -> bool:
-        """Whether an administrator sends it."""
-        return await self._lets_in(request, _ROUTE)
-
-    def receiver(self, request: Request) -> Received:
-        """A place for what comes."""
-        return Received(self._store, request.getHeader(b"content-type") or b"")
-
-
-def is_multipart(content_type: bytes | None) -> bool:
-    """Whether a body of this type may hold files."""
-    return (content_type or b"").split(b";", 1)[0].strip().lower() == b"multipart/form-data"
+def upload_intake(store: Store, in_thread: InThread, lets_in: LetsIn, root: str, limit: int) -> FormIntake:
+    """What takes uploads of at most *limit* bytes to the store while they arrive, from administrators alone."""
+    return FormIntake(_ROUTE, partial(Received, store), in_thread, lets_in, root, limit)
 
 
 def _places(received: Received, location: str | UnsetType) -> list[Place]:

@@ -30,10 +30,9 @@ def read_form(content_type: bytes, body: bytes) -> dict[str, str]:
     Another kind of body has none. Raises ``Invalid`` where the form is broken or has more than :data:`FIELDS` fields,
     ``TooLarge`` where they hold more than :data:`TEXT` bytes.
     """
-    kind = content_type.split(b";", 1)[0].strip().lower()
-    if kind == _URLENCODED:
+    if _kind(content_type) == _URLENCODED:
         return _urlencoded(body)
-    if kind == _MULTIPART:
+    if is_multipart(content_type):
         return _multipart(content_type, body)
     return {}
 
@@ -83,7 +82,7 @@ def form_files(content_type: bytes, body: bytes) -> dict[str, SentFile]:
 
     Raises ``Invalid`` where the form is broken. Uploads that may be large go another way (``files/upload_api.py``).
     """
-    if content_type.split(b";", 1)[0].strip().lower() != _MULTIPART:
+    if not is_multipart(content_type):
         return {}
     files: dict[str, SentFile] = {}
     part: MultipartSegment | None = None
@@ -102,6 +101,15 @@ def form_files(content_type: bytes, body: bytes) -> dict[str, SentFile]:
     except MultipartError as error:
         raise unreadable(str(error.args[0])) from None
     return files
+
+
+def is_multipart(content_type: bytes | None) -> bool:
+    """Whether a body of this type may hold files."""
+    return _kind(content_type or b"") == _MULTIPART
+
+
+def _kind(content_type: bytes) -> bytes:
+    return content_type.split(b";", 1)[0].strip().lower()
 
 
 def boundary_of(content_type: bytes) -> bytes:
