@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 import psycopg
@@ -13,7 +13,7 @@ from twisted.application.service import Service
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
-from ctfd_twisted.db.engine import CHANNEL
+from ctfd_twisted.db.engine import ALIVE, CHANNEL
 from ctfd_twisted.db.notices import EVERYTHING, Bus
 from ctfd_twisted.db.threads import FromThread
 
@@ -53,6 +53,8 @@ class Listener(Service):
 
     def __init__(self, url: URL, node: str, bus: Bus, call_from_thread: FromThread) -> None:
         self._url = url.set(drivername="postgresql").render_as_string(hide_password=False)
+        self._options: dict[str, Any] = {name: value for name, value in ALIVE.items() if name not in url.query}
+        self._options["application_name"] = f"ctfp:{node}"
         self._node = node
         self._bus = bus
         self._call_from_thread = call_from_thread
@@ -71,16 +73,29 @@ class Listener(Service):
         return self._stopped
 
     def _listen(self) -> None:
-        tell: Callable[[frozenset[str]], None] = self._bus.publish
+        deaf = False
         while not self._stopping.is_set():
             try:
-                with psycopg.connect(self._url, autocommit=True, application_name=f"ctfp:{self._node}") as conn:
+                with psycopg.connect(self._url, autocommit=True, **self._options) as conn:
                     conn.execute(f'LISTEN "{CHANNEL}"')
-                    self._call_from_thread(tell, frozenset({EVERYTHING}))
-                    while not self._stopping.is_set():
-                        for notice in conn.notifies(timeout=RETRY, stop_after=1):
-                            self._call_from_thread(tell, topics_of(notice.payload, self._node))
+                    if deaf:
+                        self.log.info("there are news from the database again")
+                    deaf = False
+                    self._hear(conn)
             except psycopg.Error as error:
-                self.log.warn("no news from the database: {error}; trying again", error=" ".join(str(error).split()))
+                if not deaf:  # said once, and not twice a second until the server is back
+                    self.log.warn("no news from the database: {error}; trying again", error=_one_line(error))
+                deaf = True
                 self._stopping.wait(RETRY)
         self._call_from_thread(self._stopped.callback, None)
+
+    def _hear(self, conn: psycopg.Connection[Any]) -> None:
+        tell: Callable[[frozenset[str]], None] = self._bus.publish
+        self._call_from_thread(tell, frozenset({EVERYTHING}))
+        while not self._stopping.is_set():
+            for notice in conn.notifies(timeout=RETRY, stop_after=1):
+                self._call_from_thread(tell, topics_of(notice.payload, self._node))
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())

@@ -97,6 +97,8 @@ class Office:
             except NotTheHolder:
                 self.lost()
                 raise
+            except Busy:
+                pass  # the database has said so itself, once; all hills ask it twice a second
             except TROUBLE as error:
                 self.log.warn("The database is in trouble: {error}", error=str(error).partition("\n")[0])
             await deferLater(self.clock, AGAIN)

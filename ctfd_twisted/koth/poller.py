@@ -14,6 +14,7 @@ from twisted.logger import Logger
 
 from ctfd_twisted.db.leases import acquire, release
 from ctfd_twisted.db.notices import concerns
+from ctfd_twisted.errors import Busy
 from ctfd_twisted.koth.keys import ensure_secrets
 from ctfd_twisted.koth.office import TROUBLE, Office
 from ctfd_twisted.koth.plans import Plan, PlannedHill, begin, read_plan, rest
@@ -99,6 +100,8 @@ class HillPoller(Service):
     async def _renew(self) -> None:
         try:
             await self._ask_for_lease()
+        except Busy:
+            pass  # the database has said so itself, once; this is asked every two seconds
         except TROUBLE as error:
             self.log.warn("The lease was not asked for: {error}", error=str(error).partition("\n")[0])
         except Exception:  # noqa: BLE001 - a loop that raises once never runs again

@@ -86,6 +86,8 @@ class Again:
         failed = False
         try:
             await self._work()
+        except Busy:
+            failed = self._stale = True  # the database has said so itself, once
         except Exception:  # noqa: BLE001 - whatever it was, it is tried again
             self._log.failure("what is new could not be read; the next try is in {seconds} s", seconds=_RETRY)
             failed = self._stale = True

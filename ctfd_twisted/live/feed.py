@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from typing import Any, Final
@@ -15,6 +16,7 @@ from twisted.logger import Logger
 
 from ctfd_twisted.competition.rules import Competition
 from ctfd_twisted.db.database import Database
+from ctfd_twisted.errors import Busy
 from ctfd_twisted.koth.recording import KING
 from ctfd_twisted.live.again import Again
 from ctfd_twisted.live.door import AT_LEAST, PAUSE, Door, Doorkeeper
@@ -133,7 +135,8 @@ class Feed(Service):
             self._renew(KOTH)
         if self._seconds % AT_LEAST == 0:
             self._look.poke()
-        with self.log.failuresHandled("the hour was not looked at; the next look is in 1 s"):
+        # A database that can't be read says so itself, once.
+        with self.log.failuresHandled("the hour was not looked at; the next look is in 1 s"), suppress(Busy):
             await self._look_at_the_hour()
 
     async def _look_at_the_hour(self) -> None:

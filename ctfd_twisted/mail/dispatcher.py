@@ -16,6 +16,7 @@ from ctfd_twisted.competition.rules import Competition
 from ctfd_twisted.competition.store import read_competition
 from ctfd_twisted.db.database import Database
 from ctfd_twisted.db.notices import concerns
+from ctfd_twisted.errors import Busy
 from ctfd_twisted.mail.rules import Letter, route_of
 from ctfd_twisted.mail.sealing import Sealer
 from ctfd_twisted.mail.sender import NotSentError, Sender
@@ -106,6 +107,8 @@ class MailDispatcher(Service):
                 if not owed:  # another node was faster
                     return AFTER_OTHERS
                 await gatherResults([Deferred.fromCoroutine(self._deliver(competition, letter)) for letter in owed])
+        except Busy:
+            pass  # the database has said so itself; its news wake this when it is back
         except Exception:  # noqa: BLE001 - whatever it was, the outbox is looked into again
             self.log.failure(
                 "the outbox could not be worked through; it is looked into again in {s} s", s=AFTER_FAILURE
