@@ -92,7 +92,12 @@ class Ledger:
             self._moved.clear()
         return moved
 
+    def order(self) -> list[int]:
+        """The ids of everybody from the first place to the last."""
+        self.moved()
+        return [key[3] for key in self._order]
+
     def ranked(self) -> list[Points]:
         """Everybody from the first place to the last."""
-        self.moved()
-        return [self._points[key[3]] for key in self._order]
+        points = self._points
+        return [points[account_id] for account_id in self.order()]

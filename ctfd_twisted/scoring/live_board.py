@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Awaitable, Iterable, Mapping
 from datetime import datetime
-from typing import Any, Protocol
+from functools import cache
+from itertools import count
+from typing import Any, Final, Protocol
 
 import msgspec
-from sqlalchemy import Connection, or_, select
+from msgspec.structs import replace
+from sqlalchemy import Connection, Select, bindparam, or_, select
 
 from ctfd_twisted.accounts.tables import brackets, users
 from ctfd_twisted.challenges.tables import challenges
@@ -66,6 +69,7 @@ class LiveBoard:
         self._members = _members(conn) if competition.teams else {}
         self._team_of = {member.id: team_id for team_id, members in self._members.items() for member in members}
         self._lines: dict[int, bytes] = {}
+        self._standing: dict[int, Standing] = {}
         self.board = self._shown()
 
     def _added_up(self, conn: Connection, kind: AccountKind, worth: Mapping[int, int]) -> Ledger:
@@ -79,15 +83,14 @@ class LiveBoard:
         numbers = tuple(worth)
         if not numbers:
             return {}
-        rows = select(solves.c.challenge_id, kind.of(solves)).where(
-            solves.c.challenge_id.in_(numbers), kind.of(solves).is_not(None)
-        )
+        facts: dict[str, Any] = {"challenges": numbers}
         if account_ids is not None:
-            rows = rows.where(kind.of(solves).in_(tuple(account_ids)))
+            facts["accounts"] = tuple(account_ids)
         if self._freeze is not None:
-            rows = rows.join(submissions, submissions.c.id == solves.c.id).where(submissions.c.date < self._freeze)
+            facts["freeze"] = self._freeze
+        rows = _solved(kind, before=self._freeze is not None, some=account_ids is not None)
         found: defaultdict[int, set[int]] = defaultdict(set)
-        for challenge_id, account_id in conn.execute(rows):
+        for challenge_id, account_id in conn.execute(rows, facts):
             found[challenge_id].add(account_id)
         return found
 
@@ -98,7 +101,7 @@ class LiveBoard:
         if not self._sealed:
             if self._values or (self._freeze is not None and _scored_since(conn, self._freeze, persons, teams)):
                 return False
-            worth = _worth(conn, {}, self._ledger.following)
+            worth = _worth_now(conn, self._ledger.following)
             ledgers = [ledger for ledger in (self._ledger, self._people) if ledger is not None]
             if not all(ledger.revalue(worth) for ledger in ledgers):
                 return False
@@ -125,14 +128,28 @@ class LiveBoard:
             moved |= {self._team_of[user_id] for user_id in self._people.moved() if user_id in self._team_of}
         for account_id in moved:
             self._lines.pop(account_id, None)
-        standings = placed(self._ledger.ranked(), self._known)
+        standings = self._placed_anew()
         answer = self._press.make(board_answer((standing.place, self._line(standing)) for standing in standings))
         places = {standing.account_id: standing.place for standing in standings}
         return Board(standings, places, places if self._people is None else self._placed(self._people), answer)
 
     def _placed(self, people: Ledger) -> dict[int, int]:
-        listed = (points.account_id for points in people.ranked() if points.account_id in self._persons)
-        return {user_id: place for place, user_id in enumerate(listed, 1)}
+        persons = self._persons
+        return dict(zip([user_id for user_id in people.order() if user_id in persons], count(1), strict=False))
+
+    def _placed_anew(self) -> tuple[Standing, ...]:
+        """The standings; most are what they were."""
+        listed = [points for points in self._ledger.ranked() if points.account_id in self._known]
+        standings: list[Standing] = []
+        for place, points in enumerate(listed, 1):
+            before = self._standing.get(points.account_id)
+            if before is None or before.score != points.score:
+                (before,) = placed((points,), self._known, first=place)
+            elif before.place != place:
+                before = replace(before, place=place)
+            standings.append(before)
+        self._standing = {standing.account_id: standing for standing in standings}
+        return tuple(standings)
 
     def _line(self, standing: Standing) -> bytes:
         """The line of an account without its place; it is encoded again when its points have moved."""
@@ -151,14 +168,36 @@ def grow(conn: Connection, live: LiveBoard, news: frozenset[str]) -> LiveBoard |
     return live if live.grow(conn, news) else None
 
 
-def _worth(conn: Connection, values: Mapping[int, int], known: frozenset[int] | None = None) -> dict[int, int]:
-    """What the challenges are worth whose value follows the solves; *known* are these, where they are known already."""
-    rows = select(challenges.c.id, challenges.c.type, displayed_value(values).label("value"))
-    if known is not None:
-        rows = rows.where(challenges.c.id.in_(tuple(known)))
-    found = conn.execute(rows).all() if known is None or known else ()
-    follow = following(conn, {row.id: row.type for row in found}) if known is None else known
-    return {row.id: row.value or 0 for row in found if row.id in follow}
+@cache
+def _solved(kind: AccountKind, *, before: bool, some: bool) -> Select[Any]:
+    """Who has solved ``challenges``, *before* ``freeze`` and of *some* ``accounts``. Built once: boards grow often."""
+    account = kind.of(solves)
+    rows = select(solves.c.challenge_id, account).where(
+        solves.c.challenge_id.in_(bindparam("challenges", expanding=True)), account.is_not(None)
+    )
+    if some:
+        rows = rows.where(account.in_(bindparam("accounts", expanding=True)))
+    if before:
+        rows = rows.join(submissions, submissions.c.id == solves.c.id).where(submissions.c.date < bindparam("freeze"))
+    return rows
+
+
+_STORED: Final = select(challenges.c.id, challenges.c.value).where(
+    challenges.c.id.in_(bindparam("challenges", expanding=True))
+)
+
+
+def _worth(conn: Connection, values: Mapping[int, int]) -> dict[int, int]:
+    """What the challenges are worth whose value follows the solves."""
+    rows = conn.execute(select(challenges.c.id, challenges.c.type, displayed_value(values).label("value"))).all()
+    follow = following(conn, {row.id: row.type for row in rows})
+    return {row.id: row.value or 0 for row in rows if row.id in follow}
+
+
+def _worth_now(conn: Connection, known: frozenset[int]) -> dict[int, int]:
+    """The same where it is *known* which they are, at the stored values."""
+    rows = conn.execute(_STORED, {"challenges": tuple(known)}) if known else ()
+    return {row.id: row.value or 0 for row in rows}
 
 
 def _scored_since(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 import msgspec
-from sqlalchemy import BigInteger, ColumnElement, Connection, Select, case, cast, func, or_, select
+from sqlalchemy import BigInteger, ColumnElement, Connection, Select, bindparam, case, cast, func, or_, select
 
 from ctfd_twisted.accounts.tables import brackets, users
 from ctfd_twisted.challenges.tables import challenges
@@ -63,13 +64,13 @@ def standings(
     return placed(ranked(points), known)
 
 
-def placed(board: Iterable[Points], known: Mapping[int, Any]) -> tuple[Standing, ...]:
-    """The rows of *board*, in whose order the *known* accounts stand; others are left out."""
+def placed(board: Iterable[Points], known: Mapping[int, Any], *, first: int = 1) -> tuple[Standing, ...]:
+    """The rows of *board*, in whose order the *known* accounts stand from place *first* on; others are left out."""
     listed = ((entry, known[entry.account_id]) for entry in board if entry.account_id in known)
     return tuple(
         Standing(place, entry.account_id, account.name or "", entry.score, account.oauth_id, account.bracket_id,
                  account.bracket_name, bool(account.hidden), bool(account.banned))
-        for place, (entry, account) in enumerate(listed, 1)
+        for place, (entry, account) in enumerate(listed, first)
     )  # fmt: skip
 
 
@@ -130,25 +131,47 @@ def points_until(
     account_ids: Iterable[int] | None = None,
 ) -> list[Points]:
     """The same for what was there before *freeze* (``None``: for all there is), with *values* where they differ."""
-    worth = displayed_value(values)
+    some = account_ids is not None
+    if values:
+        statements = _points(kind, displayed_value(values), before=freeze is not None, some=some)
+    else:
+        statements = _points_as_stored(kind, before=freeze is not None, some=some)
+    facts: dict[str, Any] = {}
+    if freeze is not None:
+        facts["freeze"] = freeze
+    if account_ids is not None:
+        facts["accounts"] = tuple(account_ids)
+    return added_up(
+        Points(row.account_id, int(row.score), row.last or LONG_AGO, row.row_id)
+        for statement in statements
+        for row in conn.execute(statement, facts)
+    )
+
+
+def _points(
+    kind: AccountKind, worth: ColumnElement[int], *, before: bool, some: bool
+) -> tuple[Select[Any], Select[Any]]:
+    """What accounts have from solves worth *worth* and from awards, *before* ``freeze``, of *some* ``accounts``."""
     from_solves = (
         _sums(kind.of(solves), worth, solves.c.id, submissions.c.date)
         .join(submissions, submissions.c.id == solves.c.id)
         .join(challenges, challenges.c.id == solves.c.challenge_id)
     )
     from_awards = _sums(kind.of(awards), awards.c.value, awards.c.id, awards.c.date)
-    if freeze is not None:
-        from_solves = from_solves.where(submissions.c.date < freeze)
-        from_awards = from_awards.where(awards.c.date < freeze)
-    if account_ids is not None:
-        wanted = tuple(account_ids)
+    if before:
+        from_solves = from_solves.where(submissions.c.date < bindparam("freeze"))
+        from_awards = from_awards.where(awards.c.date < bindparam("freeze"))
+    if some:
+        wanted = bindparam("accounts", expanding=True)
         from_solves = from_solves.where(kind.of(solves).in_(wanted))
         from_awards = from_awards.where(kind.of(awards).in_(wanted))
-    return added_up(
-        Points(row.account_id, int(row.score), row.last or LONG_AGO, row.row_id)
-        for statement in (from_solves, from_awards)
-        for row in conn.execute(statement)
-    )
+    return from_solves, from_awards
+
+
+@cache
+def _points_as_stored(kind: AccountKind, *, before: bool, some: bool) -> tuple[Select[Any], Select[Any]]:
+    """The same at the stored values. Built once, for boards grow with every solve."""
+    return _points(kind, challenges.c.value, before=before, some=some)
 
 
 def displayed_value(frozen: Mapping[int, int]) -> ColumnElement[int]:
