@@ -12,7 +12,7 @@ from ctfd_twisted.db.notices import EVERYTHING
 from ctfd_twisted.live.hub import Hub
 from ctfd_twisted.live.views import view_of
 
-#: Seconds between two looks: sign-ups tell the same topic as bans, and come by hundreds at the opening.
+#: Seconds between two looks: who joins a team tells the same topic as a ban, and they come by hundreds at the opening.
 PAUSE: Final = 5
 #: Sessions and tokens end by the time of day as well, so there is a look after so many seconds at least.
 AT_LEAST: Final = 60

@@ -21,7 +21,7 @@ from ctfd_twisted.scoring.news import SOLVED
 _DEFAULT: Final = Delivery()
 _NOTICES: Final = frozenset({"notifications", EVERYTHING})
 #: After these what was told before may not be told any more, or more of it.
-_DIFFERENT: Final = frozenset({"standings", "challenges", "accounts", "config", EVERYTHING})
+_DIFFERENT: Final = frozenset({"standings", "challenges", "accounts", "newcomers", "config", EVERYTHING})
 #: So many solves begin a stream of them.
 _BEGIN: Final = 20
 

@@ -189,6 +189,10 @@ class Hub(Service):
         _drop(self._players, stream.player_id)
         _drop(self._addresses, stream.address)
 
+    def see_off(self, stream: Stream) -> None:
+        """See ``Audience``."""
+        self._clock.callLater(AGREE, stream.cut)
+
     def move(self, stream: Stream, view: View) -> None:
         """Let *stream* have another *view* from now on, beginning with how everything stands there."""
         self._leave_group(stream)

@@ -24,7 +24,7 @@ from ctfd_twisted.scoring.store import Standing
 #: So many changes of the board are kept for those who come back: half a minute of a rush.
 _KEPT: Final = 64
 _BOARD: Final = frozenset({*BOARD_TOPICS, EVERYTHING})
-_HILLS: Final = frozenset({"hills", "standings", "challenges", "accounts", "config", EVERYTHING})
+_HILLS: Final = frozenset({"hills", "standings", "challenges", "accounts", "newcomers", "config", EVERYTHING})
 
 
 class BoardSource:

@@ -16,7 +16,7 @@ from ctfd_twisted.live.views import PLAIN, View
 #: So many events wait for a listener who does not read.
 QUEUE: Final = 32
 #: After so many beats in a row that could not be sent nobody is believed to be there, by whether the stream is plain.
-SILENCE: Final = {True: 6, False: 2}
+SILENCE: Final = {True: 6, False: 4}
 
 
 #: Bytes of one stream that the system keeps for a listener who does not read; it would go up to megabytes.
@@ -31,6 +31,9 @@ class Audience(Protocol):
 
     def left(self, stream: Stream) -> None:
         """*stream* is over."""
+
+    def see_off(self, stream: Stream) -> None:
+        """Wait a little until the connection of *stream* is closed, and cut it then."""
 
 
 class Origin(Protocol):
@@ -71,6 +74,7 @@ class Stream:
         "_alone",
         "_behind",
         "_chunked",
+        "_closed",
         "_direct",
         "_ended",
         "_hub",
@@ -97,6 +101,7 @@ class Stream:
         self._paused = False
         self._behind = False
         self._ended = False
+        self._closed = False
         self._alone = False
         self._direct = False
         self._unsent = 0
@@ -171,11 +176,15 @@ class Stream:
         self._write(LAST)
         self._over()
         self._transport.loseConnection()
+        if not takes_at_once(self._transport):
+            # Who speaks TLS is asked whether they agree, and may not answer.
+            self._hub.see_off(self)
 
     def cut(self) -> None:
         """Drop the connection, whatever is still to be sent."""
         self._over()
-        self._transport.abortConnection()
+        if not self._closed:
+            self._transport.abortConnection()
 
     def dataReceived(self, data: bytes) -> None:
         """Take no notice: nothing can be asked where the answer has no end."""
@@ -183,6 +192,7 @@ class Stream:
     def connectionLost(self, reason: Failure) -> None:
         """The listener has gone, or was sent away."""
         del reason
+        self._closed = True
         self._over()
         self._site.forget(self)
 

@@ -63,6 +63,7 @@ class ScoreboardPages:
             infos=infos,
             brackets=brackets,
             bracket=chosen,
+            bracket_names={bracket.id: bracket.name for bracket in brackets},
             count=len(rows),
             drawn=Markup(_with_own(drawn, call)),  # noqa: S704 - rendered by a template
         )

@@ -413,3 +413,62 @@ def test_somebody_comes_from_majorleaguecyber(browser: Browser, platform: Platfo
     page.goto("/team")
     expect(page.get_by_role("heading", name="Lovelaces")).to_be_visible()
     assert ada.complaints == []
+
+
+def test_what_happens_shows_on_pages_that_are_open(browser: Browser, platform: PlatformProcess) -> None:
+    """The board moves and notifications come up without anybody asking; there is a number of those not read yet."""
+    organiser = Screen(browser, platform)
+    organiser.set_up("users")
+    admin = Person(platform, a_token(organiser, "script"))
+    some_challenges(admin)
+    ada, bob = Screen(browser, platform), Screen(browser, platform)
+    ada.register("ada")
+    bob.register("bob")
+    page = ada.page
+    page.goto("/scoreboard")
+    expect(page.get_by_text("Nobody has scored yet.")).to_be_visible()
+    rows = page.locator(".board tbody tr")
+
+    players = {one["name"]: one["id"] for one in admin.call("GET", "/users")}
+    for name, challenge, expected in (
+        ("bob", 1, ["1 bob 100"]),
+        ("ada", 1, ["1 bob 100", "2 ada you 100"]),
+        ("ada", 2, ["1 ada you 200", "2 bob 100"]),
+    ):
+        body = {"user_id": players[name], "challenge_id": challenge, "type": "correct", "provided": "", "ip": "::1"}
+        admin.call("POST", "/submissions", body)
+        for number, text in enumerate(expected):
+            expect(rows.nth(number)).to_have_text(re.compile(r"\s*".join(text.split(" "))))
+        expect(rows).to_have_count(len(expected))
+    expect(page.locator("#standing-count")).to_have_text("2 players")
+    assert page.locator("tr[data-own]").count() == 1
+
+    admin.call("POST", "/notifications", {"title": "Lunch <b>is</b> served", "content": "Soup"})
+    toast = page.locator(".toasts > div")
+    expect(toast).to_contain_text("Lunch <b>is</b> served")
+    page.locator("details.who summary").click()
+    expect(page.locator("#unread")).to_have_text("1")
+    toast.get_by_role("button", name="Close").click()
+    expect(toast).to_have_count(0)
+    page.locator("details.who summary").click()
+    page.get_by_role("link", name="Notifications").click()
+    expect(page.get_by_role("heading", name="Lunch <b>is</b> served")).to_be_visible()
+    expect(page.locator("#unread")).to_be_hidden()
+    page.goto("/scoreboard")
+    expect(rows).to_have_count(2)
+    expect(page.locator("#unread")).to_be_hidden()
+    assert ada.complaints == []
+    assert bob.complaints == []
+
+
+def test_pages_go_without_events_where_they_are_turned_off(browser: Browser, tmp_path: Path) -> None:
+    with PlatformProcess(tmp_path, None, "--server-sent-events", "false") as platform:
+        organiser = Screen(browser, platform)
+        organiser.set_up("users")
+        admin = Person(platform, a_token(organiser, "script"))
+        admin.call("POST", "/notifications", {"title": "before", "content": "Soup"})
+        page = organiser.page
+        page.goto("/scoreboard")
+        page.locator("details.who summary").click()
+        expect(page.locator("#unread")).to_have_text("1")
+        assert organiser.complaints == []

@@ -233,7 +233,7 @@ class TestSlowReaders:
     def test_is_not_waited_for_for_ever(self, contest: Contest) -> None:
         ear = contest.listen(contest.platform.player("ann"), "notifications")
         ear.stop_reading()
-        contest.pass_time(2 * hubs.REST)
+        contest.pass_time(4 * hubs.REST)
         assert ear.transport.disconnecting
         ear.leave()
         assert not list(contest.hub.streams())
@@ -241,6 +241,15 @@ class TestSlowReaders:
 
 class TestTheEndOfAStream:
     """A stream ends with the right to listen."""
+
+    def test_who_does_not_hang_up_is_cut_off(self, contest: Contest) -> None:
+        ear = contest.listen(contest.platform.player("ann"), "solves")
+        cut: list[bool] = []
+        ear.transport.abortConnection = lambda: cut.append(True)  # type: ignore[method-assign]
+        contest.hub.stopService()
+        assert (ear.complete, cut) == (True, [])
+        contest.pass_time(2)
+        assert cut == [True]
 
     def test_with_a_ban(self, contest: Contest) -> None:
         ann, ben = contest.platform.player("ann"), contest.platform.player("ben")

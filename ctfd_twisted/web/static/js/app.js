@@ -31,12 +31,21 @@
     return { errors };
   }
 
-  function toast(text, kind = "info") {
+  // Says something at the corner of the page, for some seconds, or, where it stays, until it is closed.
+  function toast(text, kind = "info", { href, stays = false } = {}) {
     const box = document.createElement("div");
     box.className = `alert alert-${kind}`;
-    box.append(Object.assign(document.createElement("span"), { textContent: text }));
+    const words = document.createElement("span");
+    words.append(href ? Object.assign(document.createElement("a"), { href, textContent: text }) : text);
+    box.append(words);
+    if (stays) {
+      const button = Object.assign(document.createElement("button"), { type: "button", textContent: "Close" });
+      button.addEventListener("click", () => box.remove());
+      box.append(button);
+    } else {
+      setTimeout(() => box.remove(), 8000);
+    }
     document.getElementById("toasts").append(box);
-    setTimeout(() => box.remove(), 8000);
   }
 
   // Shows the errors of send() at the form's fields; what belongs to no field stands at the top of the form.
