@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from typing import Final
 
 from ctfd_twisted.scoring.rules import Points
+
+#: So many are taken out of the order and put into it one by one; with more it is gone through once.
+FEW: Final = 16
 
 _Key = tuple[int, datetime, int, int]
 
@@ -31,7 +36,8 @@ class Ledger:
         self._points = {entry.account_id: entry for entry in points}
         self._worth = dict(worth)
         self._solvers = {challenge: set(solvers.get(challenge, ())) for challenge in worth}
-        self._order = sorted(map(_key, self._points.values()))
+        self._keys = {entry.account_id: _key(entry) for entry in self._points.values()}
+        self._order = sorted(self._keys.values())
         self._moved: set[int] = set()
 
     @property
@@ -84,12 +90,21 @@ class Ledger:
     def moved(self) -> frozenset[int]:
         """The accounts whose points have changed since this was asked last; the order is right from now on."""
         moved = frozenset(self._moved)
-        if moved:
-            kept = [key for key in self._order if key[3] not in moved]
-            kept += [_key(self._points[account_id]) for account_id in moved if account_id in self._points]
-            kept.sort()  # two runs that are in order already, or nearly
-            self._order = kept
-            self._moved.clear()
+        if not moved:
+            return moved
+        left = [self._keys.pop(account_id) for account_id in moved if account_id in self._keys]
+        came = {account_id: _key(self._points[account_id]) for account_id in moved if account_id in self._points}
+        if len(moved) <= FEW:
+            for key in left:
+                del self._order[bisect_left(self._order, key)]
+            for key in came.values():
+                insort(self._order, key)
+        else:
+            self._order = [key for key in self._order if key[3] not in moved]
+            self._order += came.values()
+            self._order.sort()  # two runs that are in order already, or nearly
+        self._keys |= came
+        self._moved.clear()
         return moved
 
     def order(self) -> list[int]:

@@ -8,7 +8,19 @@ from functools import cache
 from typing import Any
 
 import msgspec
-from sqlalchemy import BigInteger, ColumnElement, Connection, Select, bindparam, case, cast, func, or_, select
+from sqlalchemy import (
+    BigInteger,
+    BindParameter,
+    ColumnElement,
+    Connection,
+    Select,
+    bindparam,
+    case,
+    cast,
+    func,
+    or_,
+    select,
+)
 
 from ctfd_twisted.accounts.tables import brackets, users
 from ctfd_twisted.challenges.tables import challenges
@@ -162,7 +174,7 @@ def _points(
         from_solves = from_solves.where(submissions.c.date < bindparam("freeze"))
         from_awards = from_awards.where(awards.c.date < bindparam("freeze"))
     if some:
-        wanted = bindparam("accounts", expanding=True)
+        wanted: BindParameter[Any] = bindparam("accounts", expanding=True)
         from_solves = from_solves.where(kind.of(solves).in_(wanted))
         from_awards = from_awards.where(kind.of(awards).in_(wanted))
     return from_solves, from_awards
