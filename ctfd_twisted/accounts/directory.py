@@ -15,6 +15,7 @@ from ctfd_twisted.accounts import sessions, tokens
 from ctfd_twisted.accounts.hasher import Hasher
 from ctfd_twisted.accounts.identity import Player
 from ctfd_twisted.accounts.keys import Keys, may_be_signed_in, sid_hash, token_id_of
+from ctfd_twisted.accounts.newcomers import NEWCOMERS
 from ctfd_twisted.accounts.preset import ensure_preset_admin, load_preset_admin
 from ctfd_twisted.accounts.throttle import Throttle
 from ctfd_twisted.db.behind import WriteBehind
@@ -85,7 +86,7 @@ class Directory:
         )
         self._tokens = remember(tokens.find_by_value, "tokens", "accounts")
         self._tokens_by_id = remember(tokens.find_by_id, "tokens", "accounts")
-        self._preset_admins = remember(load_preset_admin, "accounts")
+        self._preset_admins = remember(load_preset_admin, "accounts", NEWCOMERS)
         self._used: Throttle[int] = Throttle(TOKEN_USE_EVERY)
         self._uses = behind.notes(tokens.record_uses)
         self._seen: Throttle[str] = Throttle(SESSION_SEEN_EVERY)

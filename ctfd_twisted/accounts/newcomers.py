@@ -14,6 +14,9 @@ from ctfd_twisted.db.notices import touch
 from ctfd_twisted.db.writes import insert_row
 from ctfd_twisted.webhooks.store import emit, team_created, user_created
 
+#: The topic of new users and teams. It is not "accounts", after which everybody who is signed in is looked up anew:
+#: somebody new is nobody of whom anything is remembered, and in an opening minute they come by hundreds.
+NEWCOMERS: Final = "newcomers"
 #: What ``str.strip`` takes away; the databases' own ``trim`` knows the space alone.
 BLANKS: Final = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
 
@@ -44,14 +47,14 @@ _NEW_TEAM: Final[dict[str, Any]] = {**_NEW_ACCOUNT, "captain_id": None}
 def insert_user(conn: Connection, now: datetime, **values: object) -> int:
     """Store a new user and return their id; what *values* leaves out has its default."""
     user_id = insert_row(conn, users, {**_NEW_USER, **values, "created": now})
-    touch(conn, "accounts")
+    touch(conn, NEWCOMERS)
     return user_id
 
 
 def insert_team(conn: Connection, now: datetime, **values: object) -> int:
     """Store a new team and return its id; what *values* leaves out has its default."""
     team_id = insert_row(conn, teams, {**_NEW_TEAM, **values, "created": now})
-    touch(conn, "accounts")
+    touch(conn, NEWCOMERS)
     return team_id
 
 

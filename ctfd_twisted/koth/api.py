@@ -46,7 +46,7 @@ _MOST: Final = 100
 #: So many hills' standings are kept, as the public and as administrators see them.
 _KEPT: Final = 2_000
 #: A tick changes the list; what else is in it (names, kings' flags, standings) is told by the others.
-_TOPICS: Final = ("ticks", "hills", "standings", "challenges", "accounts", "config")
+_TOPICS: Final = ("ticks", "hills", "standings", "challenges", "accounts", "newcomers", "config")
 
 
 class _Board(NamedTuple):

@@ -65,7 +65,7 @@ class Office:
         self.db = db
         self.client = client
         self.holder = holder
-        self.directory: Snapshot[Directory] = Snapshot(db, db.bus, read_directory, {"accounts", "config"})
+        self.directory: Snapshot[Directory] = Snapshot(db, db.bus, read_directory, {"accounts", "newcomers", "config"})
         self.slots = DeferredSemaphore(POLLS)
         #: Whether the lease is ours as far as we know; set by the poller.
         self.leads: Callable[[], bool] = lambda: False

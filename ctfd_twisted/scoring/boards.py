@@ -11,7 +11,7 @@ from ctfd_twisted.scoring.live_board import Board, LiveBoard, grow
 from ctfd_twisted.scoring.news import POINTS_OF
 
 #: After which commits the board is made from nothing; a challenge's value tells "standings" when it is changed by hand.
-_TOPICS: Final = ("standings", "accounts", "config")
+_TOPICS: Final = ("standings", "accounts", "newcomers", "config")
 
 
 class PublicBoard:

@@ -18,7 +18,7 @@ POINTS: Final = "points"
 #: Some challenge was solved once more.
 SOLVED: Final = "solved"
 #: After which commits any board may look different.
-BOARD_TOPICS: Final = ("standings", POINTS, "challenges", "accounts", "config")
+BOARD_TOPICS: Final = ("standings", POINTS, "challenges", "accounts", "newcomers", "config")
 
 _USER: Final = f"{POINTS}:user:"
 _TEAM: Final = f"{POINTS}:team:"

@@ -16,6 +16,7 @@ from ctfd_twisted.accounts.directory import Directory
 from ctfd_twisted.accounts.hasher import Hasher
 from ctfd_twisted.accounts.identity import Player
 from ctfd_twisted.accounts.keys import Keys
+from ctfd_twisted.accounts.newcomers import insert_team, insert_user
 from ctfd_twisted.accounts.tables import users
 from ctfd_twisted.db.behind import WriteBehind
 from ctfd_twisted.db.database import Database, Done, start_inline
@@ -188,3 +189,17 @@ def test_the_session_of_a_token_is_its_owners_from_memory_too(house: House, now:
 def test_without_a_preset_admin_its_session_is_nobodys(house: House, now: datetime) -> None:
     sid = KEYS.token_sid(0, tokens.digest_of("preset"))
     assert result_of(house.directory.session(sid, now)) is None
+
+
+def test_somebody_new_makes_nobody_else_be_looked_up_again(now: datetime) -> None:
+    house = House()
+    house.signed_in(now)
+    who = result_of(house.directory.session(SID, now))
+    reads = house.reads
+    house.run(lambda conn: insert_user(conn, now, name="new", email="new@example.org"))
+    house.run(lambda conn: insert_team(conn, now, name="newer"))
+    assert house.directory.ready_session(SID, now) == who
+    assert house.reads == reads
+    house.run(touch, "accounts")  # a ban, for example
+    assert house.directory.ready_session(SID, now) is MISS
+    house.db.close()
