@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Final, Generic, TypeVar
 
 from sqlalchemy import Connection
-from twisted.internet.defer import Deferred, succeed
+from twisted.internet.defer import Deferred, maybeDeferred, succeed
 from twisted.python.failure import Failure
 
 from ctfd_twisted.db.database import Database
@@ -50,6 +50,8 @@ class GrowingSnapshot(Generic[T]):
         self._base: T | None = None
         self._news: set[str] = set()
         self._era = 0
+        # Whether a renewal waits for the one that is under way; the slot is its.
+        self._lined_up = False
         self._work: Deferred[None] = succeed(None)
         bus.subscribe(self._heard)
 
@@ -68,13 +70,19 @@ class GrowingSnapshot(Generic[T]):
             return
         news = {topic for topic in topics if topic.startswith(self._prefixes)}
         if news:
-            self._slot = Slot()
+            self._ask_anew()
             self._news |= news
             if len(self._news) > MOST:
                 self._forget()
 
+    def _ask_anew(self) -> None:
+        # A renewal that still waits for the one before will see what has come meanwhile, so it is good for who asks
+        # from now on. One for each piece of news would make a line that grows for as long as news comes faster.
+        if not self._lined_up:
+            self._slot = Slot()
+
     def _forget(self) -> None:
-        self._slot = Slot()
+        self._ask_anew()
         self._base = None
         self._news = set()
         self._era += 1
@@ -84,8 +92,10 @@ class GrowingSnapshot(Generic[T]):
         renewed: Deferred[T] = Deferred()
         before, self._work = self._work, Deferred()
         work = self._work
+        self._lined_up = True
 
         def begin(_: object) -> None:
+            self._lined_up = False
             base, news, era = self._base, frozenset(self._news), self._era
             self._base, self._news = None, set()
 
@@ -102,7 +112,8 @@ class GrowingSnapshot(Generic[T]):
 
             if self._db.meter is not None:
                 self._db.meter.built(self._build, grown=base is not None)
-            self._db.read(self._made, base, news).addCallbacks(made, failed)
+            # It may raise, where too much waits; those who wait for this are told, and the next begins.
+            maybeDeferred(self._db.read, self._made, base, news).addCallbacks(made, failed)
 
         before.addCallback(begin)
         return renewed
