@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,13 +11,6 @@ from ctfd_twisted.testing import Client, MemoryPlatform
 
 #: Makes a user by the API and gives back a browser in which they are signed in.
 SignUp = Callable[..., Client]
-
-
-@pytest.fixture
-def platform() -> Iterator[MemoryPlatform]:
-    platform = MemoryPlatform().setup()
-    yield platform
-    platform.close()
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from ctfd_twisted.challenges.rules import has_ended
 from ctfd_twisted.testing import Client, MemoryPlatform
 from ctfd_twisted.testing.builders import a_flag
-from tests.unit.challenges.conftest import Make
+from tests.unit.conftest import Make
 
 CHALLENGES = "/api/v1/challenges"
 HOUR = timedelta(hours=1)

@@ -22,7 +22,7 @@ from ctfd_twisted.challenges.tables import (
 from ctfd_twisted.db.notices import EVERYTHING, touch
 from ctfd_twisted.db.writes import insert_row
 from ctfd_twisted.scoring.tables import unlocks
-from ctfd_twisted.testing import Client, MemoryPlatform
+from ctfd_twisted.testing import MemoryPlatform
 from ctfd_twisted.testing.builders import (
     LONG_AGO,
     a_challenge,
@@ -33,7 +33,7 @@ from ctfd_twisted.testing.builders import (
     a_user,
 )
 from ctfd_twisted.testing.hills import a_hill
-from ctfd_twisted.testing.statements import counted_statements
+from ctfd_twisted.testing.statements import cost, small_and_large
 
 ONE = "/api/v1/challenges/1"
 OPEN = ["/api/v1/challenges", "/api/v1/challenges?q=a&field=name", ONE, f"{ONE}/solves", f"{ONE}/solution"]
@@ -47,7 +47,6 @@ ADMINS = [
     "/api/v1/hints/1?preview=1",
     "/api/v1/solutions/1",
 ]
-FEW, MANY = 2, 30
 
 
 def fill(conn: Connection, ann: int, count: int) -> None:
@@ -82,30 +81,22 @@ def fill(conn: Connection, ann: int, count: int) -> None:
     touch(conn, EVERYTHING)
 
 
+def event(count: int) -> MemoryPlatform:
+    """An event with so many of everything that is frozen after its start, since that asks for more."""
+    platform = MemoryPlatform().setup(freeze=int((LONG_AGO + timedelta(days=1)).timestamp()))
+    ann = platform.player("ann").get("/api/v1/users/me").data["id"]
+    platform.admin()
+    platform.run(insert_row, modules, {"id": 1, "name": "first"})
+    platform.run(partial(a_challenge, id=1))
+    platform.run(insert_row, solutions, {"id": 1, "challenge_id": 1, "content": "so", "state": "visible"})
+    platform.run(fill, ann, count)
+    return platform
+
+
 @pytest.fixture(scope="module")
 def platforms() -> Iterator[list[MemoryPlatform]]:
-    """A small event and a large one, both frozen after their start, since that asks for more."""
-    platforms = []
-    for count in (FEW, MANY):
-        platform = MemoryPlatform().setup(freeze=int((LONG_AGO + timedelta(days=1)).timestamp()))
-        ann = platform.player("ann").get("/api/v1/users/me").data["id"]
-        platform.admin()
-        platform.run(insert_row, modules, {"id": 1, "name": "first"})
-        platform.run(partial(a_challenge, id=1))
-        platform.run(insert_row, solutions, {"id": 1, "challenge_id": 1, "content": "so", "state": "visible"})
-        platform.run(fill, ann, count)
-        platforms.append(platform)
-    yield platforms
-    for platform in platforms:
-        platform.close()
-
-
-def cost(platform: MemoryPlatform, client: Client, path: str) -> int:
-    """How many statements *path* makes when nothing is in memory."""
-    platform.run(lambda conn: touch(conn, EVERYTHING))
-    with counted_statements(platform.db.engines) as sent:
-        assert client.get(path).status == 200
-    return len(sent)
+    """A small event and a large one."""
+    yield from small_and_large(event)
 
 
 @pytest.mark.parametrize("path", OPEN)

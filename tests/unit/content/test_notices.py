@@ -1,6 +1,5 @@
 """/api/v1/notifications: what the organisers had to say."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,13 +9,6 @@ from ctfd_twisted.testing import MemoryPlatform
 from ctfd_twisted.testing.builders import a_user
 
 ALL = "/api/v1/notifications"
-
-
-@pytest.fixture
-def platform() -> Iterator[MemoryPlatform]:
-    platform = MemoryPlatform().setup()
-    yield platform
-    platform.close()
 
 
 def test_a_notification_is_made_read_and_removed(platform: MemoryPlatform) -> None:

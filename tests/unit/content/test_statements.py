@@ -12,10 +12,10 @@ from ctfd_twisted.content.tables import comments, notifications, pages
 from ctfd_twisted.db.notices import EVERYTHING, touch
 from ctfd_twisted.db.writes import insert_row
 from ctfd_twisted.koth.tables import ticks, voids
-from ctfd_twisted.testing import Client, MemoryPlatform
+from ctfd_twisted.testing import MemoryPlatform
 from ctfd_twisted.testing.builders import LONG_AGO, a_user, an_award
 from ctfd_twisted.testing.hills import a_hill
-from ctfd_twisted.testing.statements import counted_statements
+from ctfd_twisted.testing.statements import cost, small_and_large
 from ctfd_twisted.webhooks.tables import attempts, deliveries, endpoints, events
 
 HILL = "/api/v1/koth/1"
@@ -30,7 +30,6 @@ ADMINS = [
     f"{HOOK}/deliveries/whd_0",
     "/api/v1/webhooks/events",
 ]
-FEW, MANY = 2, 30
 
 
 def fill(conn: Connection, count: int) -> None:
@@ -61,29 +60,21 @@ def fill(conn: Connection, count: int) -> None:
     touch(conn, EVERYTHING)
 
 
+def event(count: int) -> MemoryPlatform:
+    """An event with so many of everything that is over, so that players see every tick."""
+    platform = MemoryPlatform().setup()
+    platform.configure(end=int(platform.now.timestamp()) - 60, view_after_ctf=True)
+    platform.admin()
+    platform.player("ann")
+    platform.run(a_hill)
+    platform.run(fill, count)
+    return platform
+
+
 @pytest.fixture(scope="module")
 def platforms() -> Iterator[list[MemoryPlatform]]:
-    """A small event and a large one that are over, so that players see every tick."""
-    platforms = []
-    for count in (FEW, MANY):
-        platform = MemoryPlatform().setup()
-        platform.configure(end=int(platform.now.timestamp()) - 60, view_after_ctf=True)
-        platform.admin()
-        platform.player("ann")
-        platform.run(a_hill)
-        platform.run(fill, count)
-        platforms.append(platform)
-    yield platforms
-    for platform in platforms:
-        platform.close()
-
-
-def cost(platform: MemoryPlatform, client: Client, path: str) -> int:
-    """How many statements *path* makes when nothing is in memory."""
-    platform.run(lambda conn: touch(conn, EVERYTHING))
-    with counted_statements(platform.db.engines) as sent:
-        assert client.get(path).status == 200
-    return len(sent)
+    """A small event and a large one."""
+    yield from small_and_large(event)
 
 
 @pytest.mark.parametrize("path", OPEN)

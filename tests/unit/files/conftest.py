@@ -5,10 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection
 
 from ctfd_twisted.challenges.tables import files
-from ctfd_twisted.db.notices import EVERYTHING, touch
 from ctfd_twisted.db.writes import insert_row
 from ctfd_twisted.testing import MemoryPlatform
 
@@ -26,20 +24,6 @@ def platform(uploads: Path) -> Iterator[MemoryPlatform]:
     platform = MemoryPlatform(uploads=uploads).setup()
     yield platform
     platform.close()
-
-
-@pytest.fixture
-def make(platform: MemoryPlatform) -> Make:
-    """Calls a builder within a transaction of its own: ``make(a_challenge, value=5)``."""
-
-    def make(builder: Callable[..., Any], *args: Any, **columns: Any) -> Any:
-        def build(conn: Connection) -> Any:
-            touch(conn, EVERYTHING)
-            return builder(conn, *args, **columns)
-
-        return platform.run(build)
-
-    return make
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from ipaddress import ip_network
 from typing import Any
 
@@ -22,13 +21,6 @@ from ctfd_twisted.http.site import PlatformSite, mounted
 from ctfd_twisted.ops.health import FrontDoor
 from ctfd_twisted.testing import MemoryPlatform
 from ctfd_twisted.testing.platform import Client
-
-
-@pytest.fixture
-def platform() -> Iterator[MemoryPlatform]:
-    memory = MemoryPlatform().setup()
-    yield memory
-    memory.close()
 
 
 def test_before_setup_everything_leads_there() -> None:

@@ -8,11 +8,6 @@ from ctfd_twisted.http import site
 from ctfd_twisted.testing.platform import MemoryPlatform
 
 
-@pytest.fixture
-def platform() -> MemoryPlatform:
-    return MemoryPlatform().setup()
-
-
 def test_a_path_asked_for_again_is_answered_to_whoever_asks(platform: MemoryPlatform) -> None:
     ada, bob = platform.player("ada"), platform.player("bob")
     for _ in range(3):

@@ -46,13 +46,6 @@ class Sender:
 
 
 @pytest.fixture
-def platform() -> Iterator[MemoryPlatform]:
-    platform = MemoryPlatform().setup()
-    yield platform
-    platform.close()
-
-
-@pytest.fixture
 def sender() -> Sender:
     return Sender()
 

@@ -9,10 +9,10 @@ from sqlalchemy import Connection
 from ctfd_twisted.accounts.tables import brackets, tracking
 from ctfd_twisted.db.notices import EVERYTHING, touch
 from ctfd_twisted.db.writes import insert_row
-from ctfd_twisted.testing import Client, MemoryPlatform
+from ctfd_twisted.testing import MemoryPlatform
 from ctfd_twisted.testing.builders import LONG_AGO, a_challenge, a_solve, a_submission, a_team, a_user, an_award
 from ctfd_twisted.testing.hills import a_hill
-from ctfd_twisted.testing.statements import counted_statements
+from ctfd_twisted.testing.statements import cost, counted_statements, small_and_large
 
 OPEN = ["/api/v1/scoreboard", "/api/v1/scoreboard/top/50", "/api/v1/scoreboard/top/10?bracket_id=1", "/api/v1/ctftime"]
 ADMINS = [
@@ -28,7 +28,6 @@ ADMINS = [
     "/api/v1/statistics/scores/distribution",
     "/api/v1/statistics/progression/matrix",
 ]
-FEW, MANY = 2, 30
 
 
 def fill(conn: Connection, count: int) -> None:
@@ -46,26 +45,18 @@ def fill(conn: Connection, count: int) -> None:
     touch(conn, EVERYTHING)
 
 
+def event(count: int) -> MemoryPlatform:
+    """An event of so many teams that is frozen after its start, since that asks for more."""
+    platform = MemoryPlatform().setup("teams", freeze=int((LONG_AGO + timedelta(days=1)).timestamp()))
+    platform.admin()
+    platform.run(fill, count)
+    return platform
+
+
 @pytest.fixture(scope="module")
 def platforms() -> Iterator[list[MemoryPlatform]]:
-    """A small event and a large one of teams, both frozen after their start, since that asks for more."""
-    platforms = []
-    for count in (FEW, MANY):
-        platform = MemoryPlatform().setup("teams", freeze=int((LONG_AGO + timedelta(days=1)).timestamp()))
-        platform.admin()
-        platform.run(fill, count)
-        platforms.append(platform)
-    yield platforms
-    for platform in platforms:
-        platform.close()
-
-
-def cost(platform: MemoryPlatform, client: Client, path: str) -> int:
-    """How many statements *path* makes when nothing is in memory."""
-    platform.run(lambda conn: touch(conn, EVERYTHING))
-    with counted_statements(platform.db.engines) as sent:
-        assert client.get(path).status == 200
-    return len(sent)
+    """A small event and a large one."""
+    yield from small_and_large(event)
 
 
 @pytest.mark.parametrize("path", OPEN)

@@ -27,13 +27,6 @@ BODY = {"url": URL, "events": ["user.created", "team.created"]}
 
 
 @pytest.fixture
-def platform() -> Iterator[MemoryPlatform]:
-    platform = MemoryPlatform().setup()
-    yield platform
-    platform.close()
-
-
-@pytest.fixture
 def admin(platform: MemoryPlatform) -> Client:
     return platform.admin()
 

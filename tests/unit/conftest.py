@@ -1,4 +1,4 @@
-"""A platform in memory, and rows in it."""
+"""A platform in memory, and rows in it; a folder or a file that needs another platform makes its own."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
