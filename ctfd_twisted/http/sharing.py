@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Final
+from typing import Final, Protocol
 
 from sqlalchemy import Connection
 
@@ -22,20 +22,41 @@ SAME: Final = Described(304, "", None, "What the caller has, as ``If-None-Match`
 _ZIPPED: Final = (b"Content-Encoding", b"gzip")
 
 
+class Tagged(Protocol):
+    """One version of what many read alike; ``zipped`` is None where it is not compressed."""
+
+    @property
+    def body(self) -> bytes:
+        """As it is."""
+
+    @property
+    def zipped(self) -> bytes | None:
+        """The same, compressed with gzip."""
+
+    @property
+    def etag(self) -> bytes:
+        """Its name, which another version does not have."""
+
+
+def tagged_answer(call: Call, version: Tagged, content_type: str, kept: tuple[bytes, bytes]) -> Answer:
+    """*version*, compressed for who takes that, or 304 for who has it; the header *kept* says how long it is kept."""
+    headers = ((b"ETag", version.etag), kept, _VARIES)
+    known = call.request.getHeader(b"if-none-match")
+    if known is not None and (known == b"*" or version.etag in known):
+        return Answer(b"", 304, content_type, headers)
+    if version.zipped is not None and takes_gzip(call):
+        return Answer(version.zipped, 200, content_type, (*headers, _ZIPPED))
+    return Answer(version.body, 200, content_type, headers)
+
+
 def shared_answer(call: Call, press: Press, shared: Shared) -> Answer:
     """*shared* as JSON, or 304.
 
     Where the caller takes gzip and *press* did not make any yet, it does from now on.
     """
-    headers = ((b"ETag", shared.etag), _KEPT, _VARIES)
-    known = call.request.getHeader(b"if-none-match")
-    if known is not None and (known == b"*" or shared.etag in known):
-        return Answer(b"", 304, JSON, headers)
-    if takes_gzip(call):
-        if shared.zipped is not None:
-            return Answer(shared.zipped, headers=(*headers, _ZIPPED))
+    if not press.zips and takes_gzip(call):
         press.zips = True
-    return Answer(shared.body, headers=headers)
+    return tagged_answer(call, shared, JSON, _KEPT)
 
 
 def takes_gzip(call: Call) -> bool:

@@ -16,9 +16,9 @@ from ctfd_twisted.http.gates import ANYONE
 from ctfd_twisted.http.openapi.document import make_document
 from ctfd_twisted.http.openapi.swagger import swagger
 from ctfd_twisted.http.routes import Routes
+from ctfd_twisted.http.sharing import tagged_answer
 from ctfd_twisted.http.site import HasRoutes
 from ctfd_twisted.web.api_outline import outline
-from ctfd_twisted.web.assets_pages import asset_answer
 from ctfd_twisted.web.assets_store import Asset, make_asset
 from ctfd_twisted.web.pages import Pages
 
@@ -62,12 +62,14 @@ class ApiDocs:
     @routes.get("/api/v1/openapi.json", ANYONE, always=True, also=_ALSO)
     async def openapi(self, call: Call) -> Answer:
         """This API in OpenAPI 3.1."""
-        return asset_answer(call, (await self._documents()).new, _KEPT)
+        document = (await self._documents()).new
+        return tagged_answer(call, document, document.content_type, _KEPT)
 
     @routes.get("/api/v1/swagger.json", ANYONE, always=True, also=_ALSO)
     async def swagger(self, call: Call) -> Answer:
         """This API in OpenAPI 2.0; what that format has no words for is left open."""
-        return asset_answer(call, (await self._documents()).old, _KEPT)
+        document = (await self._documents()).old
+        return tagged_answer(call, document, document.content_type, _KEPT)
 
     @routes.get("/api/v1/docs", ANYONE, before_setup=True, also=(Described(200, HTML, None, "The page."),))
     async def page(self, call: Call) -> Answer:

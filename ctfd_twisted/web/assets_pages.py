@@ -9,7 +9,8 @@ from ctfd_twisted.http.answers import TEXT, Answer
 from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.gates import ANYONE
 from ctfd_twisted.http.routes import Routes
-from ctfd_twisted.web.assets_store import Asset, Assets
+from ctfd_twisted.http.sharing import tagged_answer
+from ctfd_twisted.web.assets_store import Assets
 
 _CACHED: Final = (b"Cache-Control", b"public, max-age=3600")
 _ROBOTS: Final = "User-agent: *\nDisallow: /admin\n"
@@ -43,20 +44,4 @@ class AssetPages:
         asset = self._assets.get(path)
         if asset is None:
             raise NotFound
-        return asset_answer(call, asset, _CACHED)
-
-
-def asset_answer(call: Call, asset: Asset, kept: tuple[bytes, bytes]) -> Answer:
-    """*asset*, compressed for those who take that, or 304 for who has it; *kept* says how long it may be kept."""
-    headers = (kept, (b"ETag", asset.etag), (b"Vary", b"Accept-Encoding"))
-    if asset.etag in (call.request.getHeader(b"if-none-match") or b""):
-        return Answer(b"", 304, asset.content_type, headers)
-    return _encoded(call, asset, headers)
-
-
-def _encoded(call: Call, asset: Asset, headers: tuple[tuple[bytes, bytes], ...]) -> Answer:
-    accepted = (call.request.getHeader(b"accept-encoding") or b"").replace(b" ", b"").lower().split(b",")
-    # A weight of zero ("gzip;q=0") refuses; nobody sends another one for gzip alone.
-    if asset.zipped is not None and b"gzip" in accepted:
-        return Answer(asset.zipped, 200, asset.content_type, (*headers, (b"Content-Encoding", b"gzip")))
-    return Answer(asset.body, 200, asset.content_type, headers)
+        return tagged_answer(call, asset, asset.content_type, _CACHED)
