@@ -59,9 +59,10 @@ def test_a_hash_whose_caller_has_hung_up_is_not_made() -> None:
     hasher = Hasher(lambda work, done: begun.append((work, done)), rounds=4, waiting=1)
     gone = hasher.make(None).addErrback(lambda failure: failure.trap(CancelledError))  # type: ignore[arg-type]
     gone.cancel()
-    hasher.make("somebody else's")  # there is room
+    kept = hasher.make("somebody else's")  # there is room
     for work, done in begun:
         done(True, work())  # the first would fail
+    assert result_of(kept)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux alone knows priorities of threads")
