@@ -246,7 +246,9 @@ def _open_postgresql(url: URL, node: str) -> Engines:
             **{name: value for name, value in ALIVE.items() if name not in url.query},
             "application_name": f"ctfp:{node}",
             "connect_timeout": 10,
-            "options": "-c timezone=UTC -c lock_timeout=10s -c idle_in_transaction_session_timeout=60s",
+            "options": "-c timezone=UTC -c lock_timeout=10s -c idle_in_transaction_session_timeout=60s"
+            # The same the other way round: what a machine that is gone had locked is let go.
+            " -c tcp_keepalives_idle=10 -c tcp_keepalives_interval=3 -c tcp_keepalives_count=3",
         },
     )
     read = engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
