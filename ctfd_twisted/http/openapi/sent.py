@@ -28,6 +28,8 @@ LENIENT: Final[dict[str, dict[str, Any]]] = {
         "enum": [True, False, 1, 0, *sorted(TRUE_FORMS), *sorted(FALSE_FORMS)],
     },
 }
+#: Digits in a string for an integer that is at least so much; the bounds of a schema are for numbers alone.
+_AT_LEAST: Final = ((1, r"^\s*\+?0*[1-9][0-9]*\s*$"), (0, r"^\s*(\+?[0-9]+|-0+)\s*$"))
 
 
 def body_schema(kinds: tuple[type[Struct], ...]) -> dict[str, Any]:
@@ -81,7 +83,10 @@ def _part_schema(part: Any) -> dict[str, Any]:
         (schema,), _ = msgspec.json.schema_components([part], ref_template=REF)
         return dict(schema)
     bounds = _bounds(part)
-    return {**LENIENT["SentInteger"], **bounds} if bounds else {"$ref": REF.format(name="SentInteger")}
+    if not bounds:
+        return {"$ref": REF.format(name="SentInteger")}
+    pattern = next((text for least, text in _AT_LEAST if bounds.get("minimum", least - 1) >= least), None)
+    return {**LENIENT["SentInteger"], **bounds, **({"pattern": pattern} if pattern else {})}
 
 
 def _bounds(part: Any) -> dict[str, Any]:

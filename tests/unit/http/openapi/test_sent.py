@@ -51,6 +51,12 @@ def reads(raw: dict[str, Any]) -> bool:
     return True
 
 
+@pytest.mark.parametrize("text", ["0", "-0", "00", " -7 ", "+08", "1", " 9 "])
+def test_digits_in_a_string_are_bounded_from_below_too(text: str) -> None:
+    raw = {"name": "a", "share": text}
+    assert jsonschema_rs.is_valid(SCHEMA, raw) == reads(raw)
+
+
 @given(BODIES)
 def test_the_schema_admits_what_is_read_and_nothing_else(raw: dict[str, Any]) -> None:
     assert jsonschema_rs.is_valid(SCHEMA, raw) == reads(raw), raw
