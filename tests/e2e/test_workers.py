@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -165,6 +166,40 @@ def test_a_database_that_can_not_be_used_ends_the_start(tmp_path: Path) -> None:
         platform.start()
     assert platform.process.wait(30) == 1
     assert "Traceback" not in platform.printed
+
+
+def test_a_unix_socket_keeps_its_permissions_and_its_file(tmp_path: Path) -> None:
+    """Who may use it was chosen by them, and workers that end leave it where it is."""
+    path = tmp_path / "http.sock"
+    with PlatformProcess(tmp_path, None, "--workers", "2", "--listen", f"unix:{path}:mode=660") as platform:
+        platform.wait_for(r"Supervisor#info\] Ready")
+        before = workers(platform)
+        assert path.stat().st_mode & 0o777 == 0o660
+        os.kill(platform.process.pid, signal.SIGHUP)
+        eventually(lambda: set(workers(platform)).isdisjoint(before) and len(workers(platform)) == 2, "new workers")
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(os.fspath(path))
+            client.sendall(b"GET /healthcheck HTTP/1.0\r\nHost: x\r\n\r\n")
+            assert client.recv(100).startswith(b"HTTP/1.0 200 ")
+        assert path.stat().st_mode & 0o777 == 0o660
+        platform.stop()
+        assert not path.exists()
+
+
+def test_a_signal_to_the_whole_group_reloads_and_ends_no_worker(platform: PlatformProcess) -> None:
+    before = workers(platform)
+    for number in before.values():
+        os.kill(number, signal.SIGHUP)
+    os.kill(platform.process.pid, signal.SIGHUP)
+    eventually(lambda: set(workers(platform)).isdisjoint(before) and len(workers(platform)) == 2, "new workers")
+    assert "has ended by itself" not in platform.printed
+
+
+def test_a_worker_waits_for_room_in_its_log(platform: PlatformProcess) -> None:
+    """What does not wait loses lines when they come faster than they are read."""
+    for number in workers(platform).values():
+        (flags,) = re.findall(r"flags:\s*(\d+)", Path(f"/proc/{number}/fdinfo/1").read_text())
+        assert not int(flags, 8) & os.O_NONBLOCK
 
 
 def test_a_wrong_configuration_changes_nothing(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.internet.endpoints import serverFromString
 from twisted.internet.interfaces import IListeningPort
 from twisted.internet.protocol import Factory
+from twisted.internet.unix import Port as UnixPort
 from twisted.protocols.tls import TLSMemoryBIOFactory
 
 
@@ -105,5 +106,29 @@ class SharedSockets:
         return self._accept(TLSMemoryBIOFactory(contextFactory, False, factory))
 
     def _accept(self, factory: Any) -> IListeningPort:
+        if self._door.family == socket.AF_UNIX:
+            return _Borrowed.on(self._reactor, self._door.number, factory)
         port: IListeningPort = self._reactor.adoptStreamPort(self._door.number, self._door.family, factory)
         return port
+
+
+class _Borrowed(UnixPort):
+    """Accepts on a Unix socket whose file is another's.
+
+    What ``adoptStreamPort`` makes opens the file to everybody, whatever its permissions were, and when one of those who
+    share it ends, removes the file and shuts the socket down for all. Ports in the abstract namespace, to which a null
+    byte leads, have no file.
+    """
+
+    _shouldShutdown = False  # noqa: N815 - Twisted's name
+
+    @classmethod
+    def on(cls, reactor: Any, number: int, factory: Any) -> IListeningPort:
+        """Accept on the socket *number*."""
+        port: Any = cls._fromListeningDescriptor(reactor, number, factory)
+        port._bindPath = b"\0" + port._bindPath  # noqa: SLF001
+        port.startListening()
+        return port  # type: ignore[no-any-return]
+
+    def _logConnectionLostMsg(self) -> None:  # noqa: N802 - Twisted's name
+        """Say nothing: it would name the file."""

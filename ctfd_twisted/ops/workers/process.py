@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import sys
 from contextlib import suppress
 from typing import Any, BinaryIO
@@ -18,7 +19,7 @@ from twisted.logger import FileLogObserver, LogEvent, eventAsText, globalLogBegi
 
 from ctfd_twisted.ops.node import Stage
 from ctfd_twisted.ops.workers.doors import SharedEndpoint
-from ctfd_twisted.ops.workers.supervisor import STATE, Orders
+from ctfd_twisted.ops.workers.supervisor import ORDERS, STATE, Orders
 
 
 class Lifeline(Protocol):
@@ -36,6 +37,8 @@ class Lifeline(Protocol):
 
 def main() -> None:
     """Read the orders, and work until told to stop."""
+    # A terminal, or ``systemctl kill``, sends it to the whole group; it is meant for the supervisor.
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     orders = read_orders(sys.stdin.buffer)
     from twisted.internet import reactor  # noqa: PLC0415 - it is chosen when it is imported
 
@@ -50,9 +53,20 @@ def main() -> None:
     node = make_node(orders.settings, any_reactor, stage)
     node.setServiceParent(application)
     node.privilegedStartService()
-    any_reactor.callWhenRunning(StandardIO, Lifeline(any_reactor))
+    any_reactor.callWhenRunning(hold_on, any_reactor)
     startApplication(application, save=False)
     any_reactor.run()
+
+
+def hold_on(reactor: Any) -> None:
+    """End when the supervisor does.
+
+    ``StandardIO`` makes what it writes to non-blocking, so that is not the log, of which lines would be lost when they
+    come faster than they are read; and it closes both, so they are copies: what was opened next would have the number
+    that the log is written to.
+    """
+    lifeline: Any = StandardIO  # a type checker takes it for that of Windows
+    lifeline(Lifeline(reactor), stdin=os.dup(ORDERS), stdout=os.dup(STATE), reactor=reactor)
 
 
 def _as_text(event: LogEvent) -> str | None:

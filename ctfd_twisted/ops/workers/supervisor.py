@@ -15,11 +15,13 @@ from twisted.internet.defer import Deferred, DeferredList, ensureDeferred, maybe
 from twisted.internet.interfaces import IListeningPort
 from twisted.internet.protocol import ProcessProtocol
 from twisted.logger import Logger
+from twisted.python.failure import Failure
 from twisted.runner.procmon import LoggingProtocol, ProcessMonitor
 
 from ctfd_twisted.ops.node import LAST, PATIENCE, shown_address, why_not
 from ctfd_twisted.ops.notify import READY, STOPPING, notify
 from ctfd_twisted.ops.workers.doors import Door, family_of, open_door
+from ctfd_twisted.ops.workers.lines import WorkerLines
 from ctfd_twisted.settings import Settings, SettingsError
 
 #: File descriptors of a worker: its orders come in by one, which ends when this process does, its state goes out.
@@ -57,6 +59,8 @@ class WorkerProtocol(LoggingProtocol):
     def connectionMade(self) -> None:
         """Tell it what to do. What it reads from stays open as long as this process lives."""
         super().connectionMade()
+        self._output = WorkerLines(self.name, "stdout", self._supervisor)
+        self._error = WorkerLines(self.name, "stderr", self._supervisor)
         transport: Any = self.transport
         transport.writeToChild(ORDERS, len(self._orders).to_bytes(4, "big") + self._orders)
 
@@ -90,6 +94,8 @@ class Supervisor(ProcessMonitor):
     log = Logger()
     killTime = PATIENCE + LAST + 3  # noqa: N815 - procmon's name
     maxRestartDelay = 30  # noqa: N815 - procmon's name
+    #: One that lived for less failed to start, which takes seconds: the next try is made later each time.
+    threshold = 10
 
     def __init__(self, reactor: Any, settings: Settings, reread: Callable[[], Settings]) -> None:
         super().__init__(reactor)
@@ -165,8 +171,8 @@ class Supervisor(ProcessMonitor):
             self.addProcess(name, [])
 
     def startProcess(self, name: str) -> None:  # noqa: N802 - procmon's name
-        """Start the worker *name* with its orders and its sockets."""
-        if name in self.protocols:
+        """Start the worker *name* with its orders and its sockets, where it is still wanted."""
+        if name in self.protocols or name not in self._orders:
             return
         protocol = self.protocols[name] = WorkerProtocol(name, Orders(self._orders[name], self._doors), self)
         self.timeStarted[name] = self._clock.seconds()
@@ -175,11 +181,15 @@ class Supervisor(ProcessMonitor):
         if line is not None:
             sockets[LINE] = line.fileno()
         command = [sys.executable, "-m", "ctfd_twisted.ops.workers.process", name]
-        self._any_reactor.spawnProcess(
-            protocol, command[0], command, env=_environment(), childFDs={**_STANDARD, **sockets}
-        )
-        if line is not None:
-            line.close()
+        try:
+            self._any_reactor.spawnProcess(
+                protocol, command[0], command, env=_environment(), childFDs={**_STANDARD, **sockets}
+            )
+        except OSError:  # no process or file to be had just now: it is tried again
+            self._monitoredProcessExited(name, Failure())
+        finally:
+            if line is not None:
+                line.close()
 
     @property
     def _doors(self) -> tuple[Door, ...]:
