@@ -27,7 +27,7 @@ COMPLETE: Final = IDLE
 LEAST: Final = 64 * 1024
 #: A request has at most so many headers; twisted.web bounds them to 16 KiB together, first line included.
 HEADERS: Final = 100
-#: Seconds that a client has to agree to the end of its connection.
+#: Seconds that a client has to agree to the end of its connection, and after connecting, to ask something.
 AGREE: Final = 2
 
 
@@ -125,23 +125,29 @@ class Channel(HTTPChannel):
     _held: Request | None = None
     _ending = False
     _abort: IDelayedCall | None = None
+    _leave: IDelayedCall | None = None
     _begun = False
     _since = 0
+    #: When the client connected; None once it has asked something.
+    _met: float | None = None
 
     def connectionMade(self) -> None:
         """Be known to the site."""
         super().connectionMade()
+        self._met = self.site.reactor.seconds()
         self.site.channels.add(self)
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         """Be forgotten by it."""
         super().connectionLost(reason)
-        if self._abort is not None and self._abort.active():
-            self._abort.cancel()
+        for call in (self._abort, self._leave):
+            if call is not None and call.active():
+                call.cancel()
         self.site.forget(self)
 
     def dataReceived(self, data: bytes) -> None:
         """Take what has come; more time is given to a new request, and to one that grows fast enough."""
+        self._met = None
         self._since += len(data)
         if not self._begun or self._since >= LEAST:
             self._begun, self._since = True, 0
@@ -185,14 +191,24 @@ class Channel(HTTPChannel):
         return persistent
 
     def end(self) -> None:
-        """Close the connection: at once where nothing was asked, else after the answer."""
+        """Close the connection: at once where nothing was asked, else after the answer.
+
+        Who has just connected has asked something that is still on its way.
+        """
         self._ending = True
         if not self.requests:
-            self.loseConnection()
+            if self._met is not None and self.site.reactor.seconds() - self._met < AGREE:
+                self._leave = self.callLater(AGREE, self._hang_up)
+            else:
+                self.loseConnection()
             return
         self.persistent = False
         for request in self.requests:
             request.responseHeaders.setRawHeaders(b"connection", [b"close"])
+
+    def _hang_up(self) -> None:
+        if not self.requests:
+            self.loseConnection()
 
 
 class QuietSite(Site):

@@ -8,8 +8,9 @@ from typing import Any, Final, Protocol
 
 from klein import Klein
 from twisted.python.failure import Failure
+from twisted.web.http import NO_BODY_CODES
 from twisted.web.resource import IResource, Resource
-from twisted.web.server import Request
+from twisted.web.server import NOT_DONE_YET, Request
 from twisted.web.util import redirectTo
 from werkzeug.exceptions import HTTPException
 
@@ -26,6 +27,8 @@ from ctfd_twisted.http.routes import Handler, Route, Routes
 OTHERS: Final = "/<path:path>"
 #: Of so many paths at most it is remembered which route takes them.
 REMEMBERED: Final = 4096
+#: A longer one is not, so that nobody can fill the memory with paths that have room for anything.
+LONGEST: Final = 256
 
 
 _NOWHERE: Final = Route("GET", OTHERS, (ANYONE,), "nowhere", last_resort=True)
@@ -162,7 +165,7 @@ class _Front(Resource):
         if request.method == b"GET":
             answer = self._site.answer_at_once(request)
             if isinstance(answer, bytes):
-                return answer
+                return _whole(request, answer)
             if answer is not None:
                 request.begun = answer  # type: ignore[attr-defined]
                 return self._application.render(request)
@@ -170,9 +173,18 @@ class _Front(Resource):
             path = b"/".join(request.postpath or ()).decode("utf-8")
         except UnicodeDecodeError:
             return _bad(request)
-        if request.method == b"GET":
+        if request.method == b"GET" and len(request.path) <= LONGEST:
             self._site.remember(request, f"/{path}")
         return self._application.render(request)
+
+
+def _whole(request: Request, body: bytes) -> Any:
+    """*body* as the answer's; twisted.web would say of one that has none, such as 304, that the body's length is 0."""
+    if request.code not in NO_BODY_CODES:
+        return body
+    request.write(b"")
+    request.finish()
+    return NOT_DONE_YET
 
 
 def _bad(request: Request) -> bytes:

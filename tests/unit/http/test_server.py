@@ -158,9 +158,10 @@ def test_a_form_is_left_to_whoever_asks_for_it(site: QuietSite, resource: Waits)
 
 
 def test_at_the_end_who_asks_nothing_is_hung_up_on_and_who_asked_is_answered_first(
-    site: QuietSite, resource: Waits
+    site: QuietSite, resource: Waits, clock: Clock
 ) -> None:
     idle, asking, sending = Connection(site), Connection(site), Connection(site)
+    clock.advance(AGREE)
     asking.send(GET)
     sending.send("POST / HTTP/1.1\nHost: x\nContent-Length: 4\n")
     ended = site.end()
@@ -186,6 +187,7 @@ def test_without_connections_the_end_is_at_once(site: QuietSite, resource: Waits
 
 def test_who_does_not_agree_to_the_end_is_not_waited_for(site: QuietSite, resource: Waits, clock: Clock) -> None:
     idle, asking = Connection(site, deaf=True), Connection(site, deaf=True)
+    clock.advance(AGREE)
     asking.send(GET)
     ended = site.end()
     clock.advance(AGREE)
@@ -194,4 +196,16 @@ def test_who_does_not_agree_to_the_end_is_not_waited_for(site: QuietSite, resour
     clock.advance(AGREE / 2)
     assert (asking.open, ended.called) == (True, False)
     clock.advance(AGREE / 2)
+    assert (asking.open, ended.called) == (False, True)
+
+
+def test_who_has_just_connected_is_answered_what_is_on_its_way(site: QuietSite, resource: Waits, clock: Clock) -> None:
+    asking, silent = Connection(site), Connection(site)
+    ended = site.end()
+    assert (asking.open, silent.open) == (True, True)
+    asking.send(GET)
+    clock.advance(AGREE)
+    assert (asking.open, silent.open, ended.called) == (True, False, False)
+    resource.answer()
+    assert b"\r\nConnection: close\r\n" in asking.got
     assert (asking.open, ended.called) == (False, True)

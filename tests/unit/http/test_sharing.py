@@ -36,6 +36,19 @@ def test_who_has_it_is_not_sent_it_again(platform: MemoryPlatform) -> None:
     assert client.get(BOARD, headers={"If-None-Match": '"other"'}).status == 200
 
 
+def test_nothing_is_said_of_the_length_of_what_is_not_sent(platform: MemoryPlatform) -> None:
+    """A cache would take it for that of what it keeps (RFC 9110, 8.6)."""
+    etag = platform.client().get(BOARD).headers["etag"]
+    for _ in range(2):
+        transport = StringTransport()
+        channel = QuietSite(platform.platform.resource, platform.clock).buildProtocol(None)
+        channel.makeConnection(transport)
+        channel.dataReceived(f"GET {BOARD} HTTP/1.1\r\nHost: x\r\nIf-None-Match: {etag}\r\n\r\n".encode())
+        head, _, body = transport.value().partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 304 ")
+        assert (b"content-length" in head.lower(), body) == (False, b"")
+
+
 def test_another_version_has_another_name(platform: MemoryPlatform) -> None:
     client = platform.client()
     etag = client.get(BOARD).headers["etag"]
