@@ -24,8 +24,9 @@ import msgspec
 
 from bench.rush_chart import as_html
 from bench.rush_people import Organiser, as_lines, read_people, seed
-from bench.rush_play import Part, Person, Place, play, sign_in
+from bench.rush_play import play, sign_in
 from bench.rush_report import Report, as_text, report
+from bench.rush_shapes import Part, Person, Place
 from bench.rush_watch import Watch
 from bench.server import Server, daemon
 from ctfd_twisted.db.engine import open_engines

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -97,3 +97,19 @@ async def _chunks(reader: asyncio.StreamReader) -> bytes:
         await reader.readexactly(2)
     await reader.readexactly(2)
     return whole
+
+
+_EXPECTED: dict[str, Callable[[Reply], bool]] = {
+    "login": lambda reply: reply.status == 302,  # noqa: PLR2004 - on to the challenges
+    "right attempt": lambda reply: b'"correct"' in reply.body or b'"already_solved"' in reply.body,
+    "wrong attempt": lambda reply: b'"incorrect"' in reply.body or b'"already_solved"' in reply.body,
+}
+
+
+def unexpected(kind: str, reply: Reply) -> str:
+    """What is wrong with *reply*; being told to come back later is not."""
+    if reply.status == 429 or (reply.status == 503 and reply.retry_after is not None):  # noqa: PLR2004 - as it says
+        return ""
+    if _EXPECTED.get(kind, lambda reply: reply.status == 200)(reply):  # noqa: PLR2004 - all went well
+        return ""
+    return f"{reply.status} {reply.body[:80]!r}" if reply.status < 400 else f"{reply.status}"  # noqa: PLR2004 - no error

@@ -18,7 +18,7 @@ from sqlalchemy import Engine, select
 from bench.bulk import fill, instant
 from bench.event import PASSWORD, Size, flag_of, play
 from bench.rush_line import Line
-from bench.rush_play import Person, Place
+from bench.rush_shapes import Person, Place
 from ctfd_twisted.accounts.keys import Keys, new_session_sid, sid_hash
 from ctfd_twisted.accounts.sessions_tables import sessions
 from ctfd_twisted.accounts.tables import users

@@ -8,12 +8,11 @@ import random
 import re
 import ssl
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from urllib.parse import urlencode
 
-import msgspec
-
-from bench.rush_line import Line, Reply
+from bench.rush_line import Line, Reply, unexpected
+from bench.rush_shapes import Part, Person, Place, Played, Sample
 
 #: Seconds from the opening in which two thirds of the players have arrived; the others follow, fewer and fewer.
 RUSH = 10.0
@@ -25,55 +24,6 @@ AT_ONCE, A_DAY = 8, 86_400.0
 HABITS = {"detail": 36, "wrong": 20, "right": 12, "list": 12, "scoreboard": 10, "board page": 4, "hint": 6}
 _NONCE = re.compile(rb"csrfNonce': \"([a-f0-9]{64})\"")
 _JSON = ("Content-Type", "application/json")
-
-
-class Person(msgspec.Struct):
-    """One player: with *headers* that sign them in, or with a name and a password to do so themselves."""
-
-    name: str
-    password: str = ""
-    headers: list[tuple[str, str]] = []
-    #: The address that a proxy would name, where the server trusts us to name one.
-    address: str = ""
-
-
-class Place(msgspec.Struct, frozen=True):
-    """Where is played: *flags* are right answers by challenge, as far as they are known."""
-
-    host: str
-    port: int
-    tls: bool = False
-    root: str = ""
-    flags: dict[int, str] = {}
-
-
-class Sample(msgspec.Struct, frozen=True, array_like=True):
-    """One request: its kind, when it began and how long it took in seconds, and what came: a status, or a fault."""
-
-    kind: str
-    at: float
-    seconds: float
-    status: int
-    retry_after: int | None
-    fault: str
-
-
-class Part(msgspec.Struct, frozen=True):
-    """What one process plays: *begins* is the opening, by ``time.time()``."""
-
-    place: Place
-    people: list[Person]
-    first: int
-    begins: float
-    seconds: float
-    seed: int
-
-
-class Played(msgspec.Struct, frozen=True):
-    """The requests of one process, and by how much its own timers were late: what the client adds to each of them."""
-
-    samples: list[Sample]
-    late: list[float]
 
 
 def play(part: Part) -> Played:
@@ -286,26 +236,10 @@ class _Player:
         reply, fault = None, ""
         try:
             reply = await self._line.ask(method, self._part.place.root + path, sent, content)
-            fault = _unexpected(kind, reply)
+            fault = unexpected(kind, reply)
         except (OSError, EOFError, TimeoutError, ValueError) as error:
             fault = type(error).__name__
         took = time.perf_counter() - began
         status, later = (0, None) if reply is None else (reply.status, reply.retry_after)
         self._samples.append(Sample(kind, at, took, status, later, fault))
         return reply
-
-
-_EXPECTED: dict[str, Callable[[Reply], bool]] = {
-    "login": lambda reply: reply.status == 302,  # noqa: PLR2004 - on to the challenges
-    "right attempt": lambda reply: b'"correct"' in reply.body or b'"already_solved"' in reply.body,
-    "wrong attempt": lambda reply: b'"incorrect"' in reply.body or b'"already_solved"' in reply.body,
-}
-
-
-def _unexpected(kind: str, reply: Reply) -> str:
-    """What is wrong with *reply*; being told to come back later is not."""
-    if reply.status == 429 or (reply.status == 503 and reply.retry_after is not None):  # noqa: PLR2004 - as it says
-        return ""
-    if _EXPECTED.get(kind, lambda reply: reply.status == 200)(reply):  # noqa: PLR2004 - all went well
-        return ""
-    return f"{reply.status} {reply.body[:80]!r}" if reply.status < 400 else f"{reply.status}"  # noqa: PLR2004 - no error

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from bench.rush_play import Sample
+from bench.rush_shapes import Sample
 from bench.rush_watch import Look
 
 _TOO_MANY, _BUSY = 429, 503

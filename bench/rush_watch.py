@@ -11,7 +11,7 @@ from typing import Self
 import msgspec
 
 from bench.rush_line import Line
-from bench.rush_play import Place
+from bench.rush_shapes import Place
 from bench.server import Server
 
 #: Seconds between two looks.

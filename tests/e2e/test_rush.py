@@ -13,8 +13,8 @@ from running import Person, PlatformProcess
 
 from bench.rush import main, place_of
 from bench.rush_chart import as_html
-from bench.rush_play import Sample
 from bench.rush_report import as_text, report
+from bench.rush_shapes import Sample
 from bench.rush_watch import Look
 
 ROOT = Path(__file__).parents[2]
