@@ -70,6 +70,10 @@ class Ledger:
             self._worth[number] = value
         return True
 
+    def knows(self, solved: Mapping[int, Iterable[int]]) -> bool:
+        """Whether all of *solved*, of challenges that follow their solves, is in here."""
+        return all(self._solvers[challenge].issuperset(accounts) for challenge, accounts in solved.items())
+
     def put(self, account_ids: Iterable[int], points: Iterable[Points], solved: Mapping[int, Iterable[int]]) -> None:
         """Take over what *account_ids* have by now: *points*, and who of them *solved* each challenge that follows."""
         found = {entry.account_id: entry for entry in points}

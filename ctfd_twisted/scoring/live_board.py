@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 from msgspec.structs import replace
-from sqlalchemy import Connection, Select, bindparam, or_, select
+from sqlalchemy import Connection, Select, bindparam, select
 
 from ctfd_twisted.accounts.tables import brackets, users
 from ctfd_twisted.challenges.tables import challenges
@@ -22,7 +22,7 @@ from ctfd_twisted.scoring.ledger import Ledger
 from ctfd_twisted.scoring.lines import Member, board_answer, rest_of_line
 from ctfd_twisted.scoring.news import teams_in, users_in
 from ctfd_twisted.scoring.store import Standing, accounts_with_points, displayed_value, placed, points_until
-from ctfd_twisted.scoring.tables import awards, solves, submissions
+from ctfd_twisted.scoring.tables import solves, submissions
 from ctfd_twisted.scoring.values import following, frozen_values
 
 
@@ -57,11 +57,14 @@ class LiveBoard:
         self._press = press
         self._kind = account_kind(teams_mode=competition.teams)
         self._freeze = competition.frozen_at
-        #: Whether something has been scored after the freeze: from then on no value that is shown moves any more.
-        self._sealed = self._freeze is not None and _scored_since(conn, self._freeze)
+        #: Whether something has been solved after the freeze: from then on no value that is shown moves any more.
+        self._sealed = self._freeze is not None and _solved_since(conn, self._freeze)
         #: Before that it is what CTFd left behind that was not computed anew after a ban; until somebody solves it.
         self._values = frozen_values(conn, competition)
         worth = _worth(conn, self._values)
+        if self._sealed:
+            # Those that are still the stored ones stop following them, too.
+            self._values = worth
         self._ledger = self._added_up(conn, self._kind, worth)
         self._known = accounts_with_points(conn, self._kind)
         self._people = self._added_up(conn, USERS, worth) if competition.teams else None
@@ -99,28 +102,33 @@ class LiveBoard:
         persons, teams = users_in(news), teams_in(news)
         account_ids = teams if self._people is not None else persons
         if not self._sealed:
-            if self._values or (self._freeze is not None and _scored_since(conn, self._freeze, persons, teams)):
+            # Of anybody: the values may know a solve already whose news is still to come.
+            if self._values or (self._freeze is not None and _solved_since(conn, self._freeze)):
                 return False
             worth = _worth_now(conn, self._ledger.following)
             ledgers = [ledger for ledger in (self._ledger, self._people) if ledger is not None]
             if not all(ledger.revalue(worth) for ledger in ledgers):
                 return False
-        self._add(conn, self._ledger, self._kind, self._known, account_ids)
-        if self._people is not None:
-            self._add(conn, self._people, USERS, self._persons, persons)
+        if not self._add(conn, self._ledger, self._kind, self._known, account_ids):
+            return False
+        if self._people is not None and not self._add(conn, self._people, USERS, self._persons, persons):
+            return False
         self.board = self._shown()
         return True
 
     def _add(
         self, conn: Connection, ledger: Ledger, kind: AccountKind, known: dict[int, Any], account_ids: frozenset[int]
-    ) -> None:
+    ) -> bool:
         if not account_ids:
-            return
-        points = points_until(conn, kind, self._freeze, self._values, account_ids)
-        ledger.put(account_ids, points, self._solvers(conn, kind, ledger.following, account_ids))
+            return True
+        solved = self._solvers(conn, kind, ledger.following, account_ids)
+        if self._sealed and not ledger.knows(solved):
+            return False  # from before the freeze, and stored after others: what was worth what by then is another
+        ledger.put(account_ids, points_until(conn, kind, self._freeze, self._values, account_ids), solved)
         unknown = account_ids - known.keys()
         if unknown:
             known.update(accounts_with_points(conn, kind, account_ids=unknown))
+        return True
 
     def _shown(self) -> Board:
         moved = self._ledger.moved()
@@ -200,19 +208,17 @@ def _worth_now(conn: Connection, known: frozenset[int]) -> dict[int, int]:
     return {row.id: row.value or 0 for row in rows}
 
 
-def _scored_since(
-    conn: Connection,
-    freeze: datetime,
-    user_ids: frozenset[int] | None = None,
-    team_ids: frozenset[int] = frozenset(),
-) -> bool:
-    """Whether anybody, or one of these users and teams, has scored at or after *freeze*."""
-    solved = select(solves.c.id).join(submissions, submissions.c.id == solves.c.id).where(submissions.c.date >= freeze)
-    given = select(awards.c.id).where(awards.c.date >= freeze)
-    if user_ids is not None:
-        solved = solved.where(or_(solves.c.user_id.in_(user_ids), solves.c.team_id.in_(team_ids)))
-        given = given.where(or_(awards.c.user_id.in_(user_ids), awards.c.team_id.in_(team_ids)))
-    return any(conn.execute(asked.limit(1)).first() is not None for asked in (solved, given))
+_SOLVED_SINCE: Final = (
+    select(solves.c.id)
+    .join(submissions, submissions.c.id == solves.c.id)
+    .where(submissions.c.date >= bindparam("freeze"))
+    .limit(1)
+)
+
+
+def _solved_since(conn: Connection, freeze: datetime) -> bool:
+    """Whether anybody has solved anything at or after *freeze*."""
+    return conn.execute(_SOLVED_SINCE, {"freeze": freeze}).first() is not None
 
 
 def _members(conn: Connection) -> dict[int, list[Member]]:

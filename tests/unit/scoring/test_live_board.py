@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -17,13 +17,13 @@ from ctfd_twisted.competition.store import read_competition, write_config
 from ctfd_twisted.db.database import Database, start_inline
 from ctfd_twisted.db.engine import open_engines
 from ctfd_twisted.db.growing import GrowingSnapshot
-from ctfd_twisted.db.notices import Bus
+from ctfd_twisted.db.notices import Bus, taken_topics
 from ctfd_twisted.http.shared import Press
 from ctfd_twisted.schema import metadata
 from ctfd_twisted.scoring.boards import PublicBoard
 from ctfd_twisted.scoring.live_board import Board, LiveBoard
 from ctfd_twisted.scoring.news import SOLVED_OF, tell_points
-from ctfd_twisted.scoring.store import standings
+from ctfd_twisted.scoring.store import recompute_values, standings
 from ctfd_twisted.testing import result_of
 from ctfd_twisted.testing.builders import a_challenge, a_solve, a_team, a_user, an_award
 from tests.unit.scoring.histories import CHANGES, NOW, Change, Event
@@ -176,3 +176,76 @@ def test_a_value_that_ctfd_did_not_compute_anew_does_not_move_a_frozen_board(db:
     result_of(db.run(solve))
     assert (board.ready(), result_of(board.get()).answer.body) == (None, before)
     assert b'"score":500' in before, "as the list of challenges has it"
+
+
+class Frozen:
+    """Two challenges whose value follows their solves, both solved by ann and one by ben, and then the freeze."""
+
+    def __init__(self, conn: Connection) -> None:
+        write_config(conn, {"user_mode": "users", "freeze": int(NOW.timestamp())})
+        self.first, self.second = (
+            a_challenge(conn, dynamic={"initial": 100, "minimum": 10, "decay": 3}) for _ in range(2)
+        )
+        self.ann, self.ben, self.cid, self.dee = (a_user(conn, name=name) for name in ("ann", "ben", "cid", "dee"))
+        for user, challenge in ((self.ann, self.first), (self.ann, self.second), (self.ben, self.first)):
+            a_solve(conn, challenge, user, date=NOW - timedelta(hours=1))
+        recompute_values(conn)
+
+    def solve(self, conn: Connection, user: int, challenge: int, date: datetime) -> None:
+        """A solve that is told, as the platform stores it."""
+        self.solve_untold(conn, user, challenge, date)
+        tell_points(conn, user, None)
+
+    def solve_untold(self, conn: Connection, user: int, challenge: int, date: datetime) -> None:
+        """The same before its news has come: of another node, or of this one between commit and news."""
+        a_solve(conn, challenge, user, date=date)
+        recompute_values(conn, (challenge,))
+        taken_topics(conn)
+
+
+LATER = NOW + timedelta(minutes=1)
+
+
+def made_anew(db: Database) -> Any:
+    return facts(result_of(db.read(lambda conn: LiveBoard(conn, "", Press()).board)))
+
+
+def test_values_that_move_after_the_freeze_are_not_those_of_whoever_scores_next(db: Database) -> None:
+    event = result_of(db.run(Frozen))
+    board = PublicBoard(db, "")
+    before = facts(result_of(board.get()))
+    for user, challenge in ((event.cid, event.first), (event.dee, event.second), (event.ben, event.second)):
+        result_of(db.run(event.solve, user, challenge, LATER))
+        assert facts(result_of(board.get())) == before == made_anew(db)
+    result_of(db.run(tell_points, event.ann, None))
+    assert facts(result_of(board.get())) == before == made_anew(db)
+
+
+def test_a_solve_from_before_the_freeze_that_is_stored_after_others_counts(db: Database) -> None:
+    """It waited for a lock or a thread, or the clock of its node is behind."""
+    event = result_of(db.run(Frozen))
+    board = PublicBoard(db, "")
+    result_of(db.run(event.solve, event.cid, event.first, LATER))
+    before = facts(result_of(board.get()))
+    result_of(db.run(event.solve, event.dee, event.first, NOW - timedelta(seconds=1)))
+    assert facts(result_of(board.get())) == made_anew(db) != before
+
+
+def test_what_was_solved_after_the_freeze_shows_through_no_news_of_others(db: Database) -> None:
+    event = result_of(db.run(Frozen))
+    board = PublicBoard(db, "")
+    before = facts(result_of(board.get()))
+    result_of(db.run(event.solve_untold, event.cid, event.first, LATER))
+    result_of(db.run(tell_points, event.ben, None))
+    assert facts(result_of(board.get())) == before
+
+
+def test_an_award_after_the_freeze_seals_nothing(db: Database) -> None:
+    event = result_of(db.run(Frozen))
+    board = PublicBoard(db, "")
+    result_of(db.run(an_award, event.cid, 5, date=LATER))
+    result_of(db.run(tell_points, event.cid, None))
+    before = facts(result_of(board.get()))
+    result_of(db.run(event.solve, event.dee, event.first, LATER))
+    result_of(db.run(tell_points, event.ann, None))
+    assert facts(result_of(board.get())) == before == made_anew(db)
