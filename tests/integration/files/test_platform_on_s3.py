@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import requests
-from buckets import KEYS, BucketServer
+from buckets import BucketServer
 from msgspec.structs import replace
 from twisted.logger import capturedLogs
 
@@ -23,16 +23,7 @@ TYPE = "multipart/form-data; boundary=xx"
 CONTENT = b"content" * 1000
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[BucketServer]:
-    with BucketServer() as server:
-        yield server
-
-
-@pytest.fixture(autouse=True)
-def _keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in KEYS.items():
-        monkeypatch.setenv(name, value)
+pytestmark = pytest.mark.usefixtures("keys")
 
 
 def platform_on(bucket: Any) -> Iterator[MemoryPlatform]:

@@ -16,17 +16,7 @@ from msgspec.structs import replace
 from ctfd_twisted.files.content import StoreTrouble
 from ctfd_twisted.files.s3 import GIVEN, MEBIBYTE, S3
 
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[BucketServer]:
-    with BucketServer() as server:
-        yield server
-
-
-@pytest.fixture(autouse=True)
-def _keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in KEYS.items():
-        monkeypatch.setenv(name, value)
+pytestmark = pytest.mark.usefixtures("keys")
 
 
 class Seconds:
