@@ -97,6 +97,10 @@ class Again:
                 waiter.errback(Busy())
             else:
                 waiter.callback(None)
+        if not self._busy:  # else somebody who waited has begun the next time
+            self._go_on(failed=failed)
+
+    def _go_on(self, *, failed: bool) -> None:
         if not self._running:
             self._release()
         elif failed:
