@@ -9,14 +9,19 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import strategies as st
 from sqlalchemy import Connection, delete, select, update
 
+from ctfd_twisted.accounts.editing import USER, account_to_change, store_change
+from ctfd_twisted.accounts.membership import add_member, remove_member
 from ctfd_twisted.accounts.tables import teams, users
 from ctfd_twisted.challenges.attempts import attempt
 from ctfd_twisted.challenges.recording import NewAttempt
 from ctfd_twisted.challenges.store import update_challenge
 from ctfd_twisted.challenges.tables import dynamic_challenge
 from ctfd_twisted.competition.store import write_config
+from ctfd_twisted.db.notices import EVERYTHING, touch
 from ctfd_twisted.errors import Forbidden, Invalid, Malformed, NotFound
+from ctfd_twisted.koth.recording import give_award
 from ctfd_twisted.scoring.awards_store import AwardFields, create_award, delete_award
+from ctfd_twisted.scoring.news import tell_points
 from ctfd_twisted.scoring.submissions_store import (
     SubmissionFields,
     create_submission,
@@ -58,12 +63,14 @@ WHO = st.integers(0, 4)
 WHICH = st.integers(0, 2)
 
 
-def _solve(who: int, which: int) -> Change:
+def _solve(who: int, which: int, late: int = 0) -> Change:
+    """*late* is by how many minutes it is stored after it was sent."""
+
     def change(conn: Connection, event: Event) -> None:
         with suppress(Forbidden):  # the banned and the deleted
             attempt(
                 conn,
-                event.now,
+                event.now - timedelta(minutes=late),
                 NewAttempt(
                     event.players[who],
                     is_admin=False,
@@ -83,6 +90,55 @@ def _mark(who: int, column: str, value: bool) -> Change:  # noqa: FBT001 - built
         wanted = table.c.id == (team if table is teams else event.players[who])
         conn.execute(update(table).where(wanted).values({column: value}))
         recompute_values(conn)
+
+    return change
+
+
+def _show_or_hide(who: int, hidden: bool) -> Change:  # noqa: FBT001 - built by Hypothesis
+    """As an administrator does it."""
+
+    def change(conn: Connection, event: Event) -> None:
+        with suppress(NotFound):  # the deleted
+            store_change(conn, USER, account_to_change(conn, USER, event.players[who]), {"hidden": hidden}, ())
+
+    return change
+
+
+def _move(who: int, where: int) -> Change:
+    """Take somebody out of their team, with what they did, and put them into another's."""
+
+    def change(conn: Connection, event: Event) -> None:
+        theirs = select(users.c.team_id)
+        before = conn.scalar(theirs.where(users.c.id == event.players[who]))
+        after = conn.scalar(theirs.where(users.c.id == event.players[where]))
+        if before is not None and after is not None:
+            remove_member(conn, before, event.players[who])
+            add_member(conn, after, event.players[who])
+
+    return change
+
+
+def _hold(who: int, late: int) -> Change:
+    """A hill pays a team that none of its members is named for, or in a competition of users its king."""
+
+    def change(conn: Connection, event: Event) -> None:
+        row = conn.execute(select(users.c.id, users.c.team_id).where(users.c.id == event.players[who])).first()
+        if row is not None:
+            user, team = (None, row.team_id) if present_kind(conn).table is teams else (row.id, None)
+            due = event.now - timedelta(minutes=late)
+            give_award(conn, "hill", "koth", {"user_id": user, "team_id": team, "tick": 1, "due": due, "points": 3})
+            tell_points(conn, user, team)
+
+    return change
+
+
+def _change_elsewhere(value: int) -> Change:
+    """Another program writes, or an archive is read: nobody knows what it was."""
+
+    def change(conn: Connection, event: Event) -> None:
+        del event
+        conn.execute(update(awards).values(value=value))
+        touch(conn, EVERYTHING)
 
     return change
 
@@ -172,6 +228,11 @@ CHANGES = st.lists(
     st.one_of(
         st.builds(_solve, WHO, WHICH),
         st.builds(_solve, WHO, WHICH),
+        st.builds(_solve, WHO, WHICH, st.integers(1, 5)),
+        st.builds(_show_or_hide, WHO, st.booleans()),
+        st.builds(_move, WHO, WHO),
+        st.builds(_hold, WHO, st.integers(0, 5)),
+        st.builds(_change_elsewhere, st.sampled_from([-5, 0, 8])),
         st.builds(_mark, WHO, st.sampled_from(["hidden", "banned"]), st.booleans()),
         st.builds(_delete_solves, WHO),
         st.builds(_add_by_hand, WHO, WHICH),

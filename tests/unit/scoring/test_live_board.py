@@ -243,7 +243,7 @@ def test_what_was_solved_after_the_freeze_shows_through_no_news_of_others(db: Da
 def test_an_award_after_the_freeze_seals_nothing(db: Database) -> None:
     event = result_of(db.run(Frozen))
     board = PublicBoard(db, "")
-    result_of(db.run(an_award, event.cid, 5, date=LATER))
+    result_of(db.run(lambda conn: an_award(conn, event.cid, 5, date=LATER)))
     result_of(db.run(tell_points, event.cid, None))
     before = facts(result_of(board.get()))
     result_of(db.run(event.solve, event.dee, event.first, LATER))
