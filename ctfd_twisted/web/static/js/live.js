@@ -60,7 +60,8 @@
 
   // --- The board: rows keep their elements, which move, appear and go.
 
-  const standings = document.getElementById("standings");
+  // htmx puts another in its place when it renews the graph, so it is looked for each time.
+  const board = () => document.getElementById("standings");
   let rows = null;
   let stale = false; // Whether the graph beside the rows is older than they are.
 
@@ -76,6 +77,7 @@
     Math.abs(number) >= 10_000 ? String(number).replace(/\B(?=(\d{3})+$)/g, "\u202f") : String(number);
 
   function draw(moved) {
+    const standings = board();
     if (!rows || !standings) return;
     // Nothing moves under the hands of somebody who is in it by keyboard.
     if (standings.contains(document.activeElement)) {
@@ -91,7 +93,7 @@
     }
     const known = new Map([...body.rows].map((line) => [Number(line.dataset.account), line]));
     visible.forEach((row, index) => {
-      const line = known.get(row.account_id) ?? newLine(body.rows[0], row);
+      const line = known.get(row.account_id) ?? newLine(standings.dataset, body.rows[0], row);
       known.delete(row.account_id);
       line.querySelector(".place").textContent = String(index + 1);
       line.querySelector(".score").textContent = grouped(row.score);
@@ -105,15 +107,15 @@
     if (count) count.textContent = `${grouped(visible.length)} ${word}${visible.length === 1 ? "" : "s"}`;
   }
 
-  function newLine(model, row) {
+  function newLine({ kind, brackets }, model, row) {
     const line = model.cloneNode(true);
     line.dataset.account = String(row.account_id);
     line.removeAttribute("data-own");
     line.querySelector(".tag")?.remove();
     const link = line.querySelector("a");
-    link.href = `${config.urlRoot}/${standings.dataset.kind}s/${row.account_id}`;
+    link.href = `${config.urlRoot}/${kind}s/${row.account_id}`;
     const bracket = line.querySelector(".extra");
-    if (bracket) bracket.textContent = JSON.parse(standings.dataset.brackets)[row.bracket_id] ?? "";
+    if (bracket) bracket.textContent = JSON.parse(brackets)[row.bracket_id] ?? "";
     const mine = config.userMode === "teams" ? config.teamId : config.userId;
     if (mine && row.account_id === mine) {
       line.dataset.own = "";
@@ -129,8 +131,8 @@
     if (!answer?.ok) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const part = page.getElementById("standings");
-    if (part) standings.replaceChildren(...part.childNodes);
-    ui.enhance(standings);
+    if (part) board().replaceChildren(...part.childNodes);
+    ui.enhance(board());
   }
 
   // What the page would ask for every minute has nothing new while the stream says so.
@@ -140,6 +142,7 @@
     if (stale) stale = false;
     else event.preventDefault();
   });
+  document.addEventListener("htmx:after:swap", () => draw(new Set()));
 
   // --- Kings: on tiles, in the opened hill, and in the administrators' list.
 
@@ -166,7 +169,7 @@
   // --- The stream: one for each window that is looked at, because browsers open few connections to one server.
 
   const channels = ["notifications"];
-  if (standings) channels.push("scoreboard");
+  if (board()) channels.push("scoreboard");
   if (document.querySelector("[data-king], [data-throne]")) channels.push("koth");
   const hears = {
     notification: note,
