@@ -83,7 +83,7 @@ def test_an_announced_body_is_refused_before_it_is_sent(
     platform: PlatformProcess, line: str, content_type: str, token: str | None, limit: int
 ) -> None:
     with closing(Client(platform, line, content_type, token, f"Content-Length: {limit + 1}")) as client:
-        refused(client.answer(), limit)
+        assert_refused(client.answer(), limit)
 
 
 @pytest.mark.parametrize(("line", "content_type", "token", "limit"), KINDS.values(), ids=KINDS)
@@ -97,7 +97,7 @@ def test_a_body_in_chunks_is_refused_where_it_gets_too_large(
         sent = 0
         while sent <= limit and client.send(chunk):
             sent += MEBIBYTE
-        refused(client.answer(), limit)
+        assert_refused(client.answer(), limit)
     assert peak_mb(platform) - before < 3 * limit / MEBIBYTE
     # What had come goes when the platform has noticed that nobody is there any more.
     eventually(lambda: not list(Path(platform.log.parent).rglob(".incoming/*")), "nothing is left of the upload")
@@ -113,7 +113,7 @@ def test_a_body_of_the_largest_size_is_none_too_large(platform: PlatformProcess)
     assert Person(platform, TOKEN).call("GET", "/files")
 
 
-def refused(answer: bytes, limit: int) -> None:
+def assert_refused(answer: bytes, limit: int) -> None:
     assert re.match(rb"HTTP/1\.1 413 ", answer), answer[:200]
     assert b"larger than the %d bytes" % limit in answer
     assert answer.count(b"HTTP/1.1 ") == 1

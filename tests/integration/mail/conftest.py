@@ -7,7 +7,7 @@ import ssl
 from collections.abc import Callable, Coroutine, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 from aiosmtpd.controller import Controller
@@ -16,52 +16,28 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from twisted.internet import reactor as installed
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
-from twisted.python.failure import Failure
 
-T = TypeVar("T")
-Spin = Callable[[Coroutine[Any, Any, Any]], Any]
+from tests.integration.webhooks.conftest import spin as spin_alone
+from tests.integration.webhooks.conftest import threads
+from tests.integration.webhooks.network import Spin, reactor
 
-DEADLINE = 30.0  # seconds; a test that waits longer has failed
-reactor: Any = installed
-
-
-@pytest.fixture(scope="session")
-def threads() -> Iterator[None]:
-    """The reactor's threads, which resolve names, ended with the tests."""
-    yield
-    if reactor.threadpool is not None:  # other tests share this reactor, and end its threads as well
-        reactor._stopThreadPool()
+__all__ = ("Spin", "reactor", "spin_alone", "threads")
 
 
 @pytest.fixture
-def spin(threads: None) -> Spin:  # noqa: ARG001 - used for its end
+def spin(spin_alone: Spin) -> Spin:
     """``spin(coroutine)``: run the reactor until the coroutine is done; its value, or its error."""
 
-    def run(work: Coroutine[Deferred[Any], Any, T]) -> T:
-        outcome: list[Any] = []
+    async def all_of_it(work: Coroutine[Deferred[Any], Any, Any]) -> Any:
+        try:
+            return await work
+        finally:
+            # What was hung up on is closed in the reactor's next turns.
+            await deferLater(reactor, 0.02)
 
-        async def all_of_it() -> T:
-            try:
-                return await work
-            finally:
-                # What was hung up on is closed in the reactor's next turns.
-                await deferLater(reactor, 0.02)
-
-        def begin() -> None:
-            done = Deferred.fromCoroutine(all_of_it())
-            done.addTimeout(DEADLINE, reactor).addBoth(outcome.append).addBoth(lambda _: reactor.crash())
-
-        reactor.callWhenRunning(begin)
-        reactor.run(installSignalHandlers=False)
-        (value,) = outcome
-        if isinstance(value, Failure):
-            value.raiseException()
-        return value  # type: ignore[no-any-return]
-
-    return run
+    return lambda work: spin_alone(all_of_it(work))
 
 
 class Mailbox:
