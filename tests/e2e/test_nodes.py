@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import re
 import threading
 from collections.abc import Callable, Iterator
@@ -13,7 +15,7 @@ import pytest
 import requests
 from nodes import Node, ended
 from organiser import set_up
-from running import Person, eventually
+from running import Person, Receiver, eventually
 
 from tests.conftest import PostgreSQL
 
@@ -128,6 +130,21 @@ def test_a_setting_is_changed_everywhere(five: Five) -> None:
     assert all("The event" in person.page("/login").text for person in others)
     five.admin.call("PATCH", "/configs", {"ctf_name": "Another name"})
     five.soon(lambda person: "Another name" in person.page("/login").text, others, "the new name")
+
+
+def test_five_nodes_deliver_each_webhook_once(five: Five) -> None:
+    """All of them look for what is owed, in the same moment: none takes what another has taken."""
+    secret = five.admin.call("GET", "/webhooks/secret")["secret"]
+    with Receiver(lambda token: hmac.new(secret.encode(), token.encode(), hashlib.sha256).hexdigest()) as receiver:
+        hook = five.admin.call("POST", "/webhooks", {"url": receiver.url, "events": ["user.created"]})
+        assert five.admin.call("POST", f"/webhooks/{hook['id']}/validate", {})["state"] == "active"
+        for number in range(30):
+            account = {"name": f"user{number}", "email": f"user{number}@example.org", "password": "a password"}
+            Person(five.nodes[number % 5], five.token).call("POST", "/users", account)
+        eventually(lambda: len(receiver.events) >= 30, "every event is told")
+        five.admin.call("DELETE", f"/webhooks/{hook['id']}")
+        ids = [headers["Service-Webhook-Id"] for headers, _ in receiver.events]
+    assert len(ids) == len(set(ids)) == 30
 
 
 class Ear(threading.Thread):
