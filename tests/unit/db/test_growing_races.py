@@ -126,6 +126,8 @@ STEPS = st.sampled_from(
 @settings(max_examples=300, deadline=None)
 def test_no_answer_is_older_than_what_was_told_before_the_question(steps: list[str]) -> None:
     world = World()
+    for begin in (world.ask, world.work, world.end):
+        begin()
     for step in steps:
         if step in {"first", "last"}:
             world.tell(step == "last")
