@@ -152,8 +152,9 @@ def make_platform(
         now=now,
         look_around=db.notice_others,
         password_change=partial(new_password_first, keys),
-        answered=None if meter is None else meter.answered,
     )
+    if meter is not None:
+        pipeline.answered = meter.answered
     sealer, postman = Sealer(keys.mail_key()), Postman(clock)
     post = Post(sealer, settings.mail)
     board = PublicBoard(db, settings.application_root)

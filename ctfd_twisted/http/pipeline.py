@@ -91,12 +91,11 @@ class Pipeline:
         now: Callable[[], datetime],
         look_around: Callable[[], None],
         password_change: Callable[[Call], str | None],
-        answered: Answered | None = None,
     ) -> None:
         """Put the parts together.
 
         *look_around* notices other programs' writes; *password_change* gives the path to which a player who must change
-        their password is sent, or None where the request may go on; *answered* is told of each answer.
+        their password is sent, or None where the request may go on.
         """
         self._front = front
         self._policy = policy
@@ -107,12 +106,13 @@ class Pipeline:
         self._now = now
         self._look_around = look_around
         self._password_change = password_change
-        self._answered = answered
+        #: Is told of each answer, where somebody counts them.
+        self.answered: Answered | None = None
         self._limits = RateLimits()
 
     async def handle(self, request: Request, route: Route, handler: Handler, parameters: dict[str, Any]) -> bytes:
         """Answer *request* by *handler*; the headers are set on the request, the body is returned."""
-        began = 0.0 if self._answered is None else time.perf_counter()
+        began = 0.0 if self.answered is None else time.perf_counter()
         call = self._call(request)
         call.reads = route.reads
         try:
@@ -126,13 +126,13 @@ class Pipeline:
         except Exception as error:  # noqa: BLE001 - a defect of ours: logged with a reference, told without details
             channel: Any = request.channel
             if channel is None and isinstance(error, CancelledError):
-                if self._answered is not None:
-                    self._answered(route, HUNG_UP, began)
+                if self.answered is not None:
+                    self.answered(route, HUNG_UP, began)
                 return b""  # who asked has hung up, so Klein has ended the handler
             answer = self._defect(call, request, Failure())
         body = self._send(call, answer)
-        if self._answered is not None:
-            self._answered(route, answer.status, began)
+        if self.answered is not None:
+            self.answered(route, answer.status, began)
         if isinstance(answer, StreamedAnswer):
             await _stream(request, answer)
         return body
