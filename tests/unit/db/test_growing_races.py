@@ -136,10 +136,11 @@ def test_no_answer_is_older_than_what_was_told_before_the_question(steps: list[s
     world.away = False
     while world.untold:
         world.tell(False)
-    world.ask()
-    while world.waiting or world.ended:
-        world.work()
-        world.end()
+    for _ in range(2):  # a read that failed is told to whoever waited for it, and the next who asks begins another
+        while world.waiting or world.ended:
+            world.work()
+            world.end()
+        world.ask()
     assert world.faults == []
     assert world.asked == world.answered
     assert world.value.ready() == set(world.stored)
