@@ -178,6 +178,9 @@ class Database:
 
     def _told(self, doing: str, failure: Failure) -> Failure:
         """*failure*, or ``Busy`` where it is the database that can't be used."""
+        if doing == _WRITTEN and getattr(failure.value, "connection_invalidated", False):
+            # It broke perhaps after the commit and before its answer, and nobody else tells us what we wrote ourselves.
+            self.bus.publish((EVERYTHING,))
         reason = trouble(failure.value)
         if reason is None:
             return failure

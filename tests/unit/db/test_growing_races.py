@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection
+from sqlalchemy.exc import OperationalError
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
@@ -144,4 +145,22 @@ def test_no_answer_is_older_than_what_was_told_before_the_question(steps: list[s
     assert world.faults == []
     assert world.asked == world.answered
     assert world.value.ready() == set(world.stored)
+    world.db.close()
+
+
+def test_a_commit_whose_answer_was_lost_may_have_been_one() -> None:
+    """Nobody else tells this node what it has written itself."""
+    world = World()
+    heard: list[frozenset[str]] = []
+    world.bus.subscribe(heard.append)
+
+    def write(conn: Connection) -> None:
+        del conn
+        lost = OperationalError(None, None, Exception("server closed the connection unexpectedly"))
+        lost.connection_invalidated = True
+        raise lost
+
+    failed: list[Failure] = []
+    world.db.run(write).addErrback(failed.append)
+    assert (len(failed), heard) == (1, [frozenset({EVERYTHING})])
     world.db.close()
