@@ -40,7 +40,8 @@ class Tagged(Protocol):
 
 def tagged_answer(call: Call, version: Tagged, content_type: str, kept: tuple[bytes, bytes]) -> Answer:
     """*version*, compressed for who takes that, or 304 for who has it; the header *kept* says how long it is kept."""
-    headers = ((b"ETag", version.etag), kept, _VARIES)
+    # Weak, because compressed and plain bytes have the same name.
+    headers = ((b"ETag", b"W/" + version.etag), kept, _VARIES)
     known = call.request.getHeader(b"if-none-match")
     if known is not None and (known == b"*" or version.etag in known):
         return Answer(b"", 304, content_type, headers)
