@@ -66,12 +66,12 @@ def rows(event: Event, port: int, scale: float) -> list[Row]:
     many, some, few = (max(20, int(count * scale)) for count in (8000, 3000, 40))
     return [
         Row("challenge list, first time", len(users), reads("/api/v1/challenges", as_user), warm=0),
-        Row("challenge list by token", many, reads("/api/v1/challenges", as_user), 0.5, warm=len(users)),
-        Row("challenge list by session", many, reads("/api/v1/challenges", session.headers), 0.5, warm=20),
+        Row("challenge list by token", many, reads("/api/v1/challenges", as_user), 0.6, warm=len(users)),
+        Row("challenge list by session", many, reads("/api/v1/challenges", session.headers), 0.6, warm=20),
         Row("one challenge, first time", len(users), reads("/api/v1/challenges/7", as_user), warm=0),
-        Row("one challenge", many, reads("/api/v1/challenges/7", as_user), 0.5, warm=len(users)),
-        Row("scoreboard", many, reads("/api/v1/scoreboard", lambda _: ()), 0.5),
-        Row("top/10", many, reads("/api/v1/scoreboard/top/10", lambda _: ()), 0.5),
+        Row("one challenge", many, reads("/api/v1/challenges/7", as_user), 0.75, warm=len(users)),
+        Row("scoreboard", many, reads("/api/v1/scoreboard", lambda _: ()), 0.75),
+        Row("top/10", many, reads("/api/v1/scoreboard/top/10", lambda _: ()), 0.75),
         Row("wrong attempt", some, wrong, 0.14, before=known),
         Row("right attempt", min(some, len(event.unsolved) // 2), right, 0.10, before=known),
         Row("login", few, session.logins, warm=0),

@@ -107,9 +107,25 @@ class SharedSockets:
 
     def _accept(self, factory: Any) -> IListeningPort:
         if self._door.family == socket.AF_UNIX:
-            return _Borrowed.on(self._reactor, self._door.number, factory)
-        port: IListeningPort = self._reactor.adoptStreamPort(self._door.number, self._door.family, factory)
+            port = _Borrowed.on(self._reactor, self._door.number, factory)
+        else:
+            port = self._reactor.adoptStreamPort(self._door.number, self._door.family, factory)
+        _take_turns(port)
         return port
+
+
+def _take_turns(port: Any) -> None:
+    """Let *port* accept one connection at a time.
+
+    A port accepts up to a hundred, so that the worker that wakes first would have all who come at once, and keep them.
+    """
+    accept = port.doRead
+
+    def accept_one() -> None:
+        port.numberAccepts = 1
+        accept()
+
+    port.doRead = accept_one
 
 
 class _Borrowed(UnixPort):
