@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, select, update
 from sqlalchemy.sql.elements import ColumnElement
 
 from ctfd_twisted.accounts.bodies import FieldValue
@@ -107,11 +107,6 @@ def check_own_answers(conn: Connection, owner: Owner, owner_id: int, answers: Se
             raise Invalid(fields=[f"Field '{field.name}' is required"])
         if not field.editable and answer.field_id in answered:
             raise Invalid(fields=[f"Field '{field.name}' cannot be editted"])
-
-
-def forget_answers(conn: Connection, owner: Owner, owner_id: int) -> None:
-    """Delete the answers of one account; a team's would stay behind as orphans in databases made by CTFd."""
-    conn.execute(delete(field_entries).where(_column(owner) == owner_id))
 
 
 def _column(owner: Owner) -> ColumnElement[Any]:

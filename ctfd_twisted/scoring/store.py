@@ -33,7 +33,6 @@ from ctfd_twisted.scoring.values import frozen_values, recompute_values
 __all__ = [
     "Standing",
     "account_score",
-    "place",
     "points_of",
     "recompute_values",
     "standings",
@@ -226,8 +225,3 @@ def account_score(conn: Connection, competition: Competition, account_id: int, *
     """The score of a team where teams play, else of a user."""
     score = team_score if competition.teams else user_score
     return score(conn, competition, account_id, frozen=frozen)
-
-
-def place(board: Iterable[Standing], account_id: int) -> int | None:
-    """Where the account stands on *board*, or ``None``."""
-    return next((standing.place for standing in board if standing.account_id == account_id), None)
