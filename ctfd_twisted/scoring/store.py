@@ -61,17 +61,15 @@ def standings(
     *,
     everyone: bool = False,
     people: bool = False,
-    bracket_id: int | None = None,
 ) -> tuple[Standing, ...]:
     """The board, first place first.
 
     As the public sees it: without the hidden and the banned, and as it was at the freeze. With *everyone*, as
     administrators see it: nobody is left out and no freeze applies. With *people*, users are ranked though teams play.
-    With a *bracket_id*, the accounts of that bracket are ranked alone.
     """
     kind = USERS if people else account_kind(teams_mode=competition.teams)
     points = points_of(conn, competition, kind, frozen=not everyone)
-    known = accounts_with_points(conn, kind, everyone=everyone, bracket_id=bracket_id)
+    known = accounts_with_points(conn, kind, everyone=everyone)
     return placed(ranked(points), known)
 
 
@@ -90,7 +88,6 @@ def accounts_with_points(
     kind: AccountKind,
     *,
     everyone: bool = False,
-    bracket_id: int | None = None,
     account_ids: Iterable[int] | None = None,
 ) -> dict[int, Any]:
     """The accounts that can stand on the board, by id: those with a solve or an award."""
@@ -110,8 +107,6 @@ def accounts_with_points(
     )
     if not everyone:
         wanted = wanted.where(kind.listed)
-    if bracket_id is not None:
-        wanted = wanted.where(account.bracket_id == bracket_id)
     if account_ids is not None:
         wanted = wanted.where(account.id.in_(tuple(account_ids)))
     return {row.id: row for row in conn.execute(wanted)}

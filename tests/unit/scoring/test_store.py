@@ -11,6 +11,9 @@ from sqlalchemy import Connection
 from ctfd_twisted.accounts.tables import brackets
 from ctfd_twisted.competition.rules import Competition
 from ctfd_twisted.db.writes import insert_row
+from ctfd_twisted.http.shared import Press
+from ctfd_twisted.scoring.live_board import LiveBoard
+from ctfd_twisted.scoring.scoreboard import Top
 from ctfd_twisted.scoring.store import account_score, recompute_values, standings, team_score, user_score
 from ctfd_twisted.testing.builders import a_challenge, a_solve, a_team, a_user, an_award
 
@@ -94,9 +97,11 @@ def test_a_bracket_ranks_apart(conn: Connection) -> None:
     student, other = a_user(conn, bracket_id=bracket), a_user(conn)
     an_award(conn, student, 10)
     an_award(conn, other, 20)
-    assert board(conn, bracket_id=bracket) == [(student, 10)]
+    whole = LiveBoard(conn, "", Press()).board
+    (row,) = Top(whole, bracket, "").standings
+    assert (row.account_id, row.score, row.place) == (student, 10, 1)
     assert standings(conn, USERS)[1].bracket_name == "students"
-    assert board(conn, bracket_id=bracket + 1) == []
+    assert Top(whole, bracket + 1, "").standings == []
 
 
 def test_teams_score_by_the_team_that_is_stored(conn: Connection) -> None:
