@@ -1,4 +1,4 @@
-"""What everybody may ask about challenges: the list, one of them, who solved it, its solution."""
+"""What everybody may ask about challenges: the list, one of them, its solution."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from urllib.parse import quote
 
 from ctfd_twisted.accounts.throttle import Throttle
 from ctfd_twisted.challenges.attempts import not_installed
-from ctfd_twisted.challenges.bodies import AskedPreview
 from ctfd_twisted.challenges.catalogue import Catalogue, Entry, File
 from ctfd_twisted.challenges.detail import (
     ChallengeDetail,
@@ -20,30 +19,22 @@ from ctfd_twisted.challenges.detail import (
     visible_solution,
 )
 from ctfd_twisted.challenges.listing import AskedView, ChallengeListed, ListFilter, Listing, placeholder
-from ctfd_twisted.challenges.memo import ROOM, Memo
+from ctfd_twisted.challenges.memo import Memo
 from ctfd_twisted.challenges.opened import Look, record_opened
 from ctfd_twisted.challenges.reader import ChallengeReader
 from ctfd_twisted.challenges.registry import challenge_types
 from ctfd_twisted.challenges.rules import Reach
-from ctfd_twisted.challenges.solvers import TOPICS as SOLVERS_TOPICS
-from ctfd_twisted.challenges.solvers import Solver, Solvers, read_solvers
 from ctfd_twisted.challenges.view import View, require_account
 from ctfd_twisted.db.behind import WriteBehind
 from ctfd_twisted.db.database import Database
-from ctfd_twisted.db.snapshot import KeyedSnapshots
 from ctfd_twisted.errors import Forbidden, NotFound
 from ctfd_twisted.http.answers import JSON, Answer, json_answer, ok
 from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.described import Described, Message
-from ctfd_twisted.http.gates import (
-    ACCOUNTS_VISIBLE,
-    AUTHED,
-    CHALLENGES_VISIBLE,
-    DURING_EVENT,
-    SCORES_VISIBLE,
-    VERIFIED,
-)
+from ctfd_twisted.http.gates import AUTHED, CHALLENGES_VISIBLE, DURING_EVENT, VERIFIED
 from ctfd_twisted.http.routes import Routes
+from ctfd_twisted.http.shared import Shared, version_of
+from ctfd_twisted.http.sharing import KEPT, SAME, tagged_answer, takes_gzip
 
 #: Draws the challenge's window out of the rest of the detail. What it draws is kept for the caller's session until
 #: something of the detail changes.
@@ -89,17 +80,14 @@ class ChallengesApi:
         self._reader = reader
         self._sign = sign
         self._render_view = render_view
-        self._solvers = KeyedSnapshots(
-            db, db.bus, read_solvers, SOLVERS_TOPICS, topics_of=Solvers.topics, limit=2_000, weigh=len, room=ROOM
-        )
         self._listings: dict[tuple[bool, bool], tuple[Catalogue, Listing]] = {}
-        self._details: Memo[Answer] = Memo(lambda answer: len(answer.body))
+        self._details: Memo[Shared] = Memo(lambda version: version.weight)
         self._looked: Throttle[tuple[int, int]] = Throttle(_LOOK_AGAIN)
         self._looks = behind.notes(record_opened)
 
     # The list
 
-    @routes.get("/api/v1/challenges", *_OPEN, query=(ListFilter, AskedView), data=list[ChallengeListed])
+    @routes.get("/api/v1/challenges", *_OPEN, query=(ListFilter, AskedView), data=list[ChallengeListed], also=(SAME,))
     def list_challenges(self, call: Call) -> Any:
         """Every challenge that the caller may see."""
         require_account(call.player, call.competition)
@@ -114,7 +102,7 @@ class ChallengesApi:
         everything = wanted is not None and view.is_admin and call.query(AskedView).view == "admin"
         counts = call.sees_scores and call.sees_accounts
         listing = self._listing(view.catalogue, counts=counts, everything=everything)
-        return Answer(listing.body(view.viewer, call.now, wanted))
+        return tagged_answer(call, listing.seen_by(view.viewer, call.now, wanted), JSON, KEPT)
 
     def _listing(self, catalogue: Catalogue, *, counts: bool, everything: bool) -> Listing:
         made_of, listing = self._listings.get((counts, everything), (None, None))
@@ -125,7 +113,9 @@ class ChallengesApi:
 
     # One challenge
 
-    @routes.get("/api/v1/challenges/<challenge_id>", *_OPEN, data=ChallengeDetail, also=(_PLACEHOLDER, _NOT_INSTALLED))
+    @routes.get(
+        "/api/v1/challenges/<challenge_id>", *_OPEN, data=ChallengeDetail, also=(_PLACEHOLDER, _NOT_INSTALLED, SAME)
+    )
     def show_challenge(self, call: Call, challenge_id: str) -> Any:
         """One challenge; a placeholder while its prerequisites are missing and it may be known."""
         view = self._reader.ready(call)
@@ -171,24 +161,24 @@ class ChallengesApi:
             view.next_after(entry),
         )
         kept = self._details.get(key, basis, call.now)
-        if kept is not None:
-            return kept
-        answer = self._drawn(call, view, entry, {})
-        if call.sid != key[0]:
-            return answer
-        return self._details.put(key, basis, _good_until(call, view, entry), answer)
+        if kept is None:
+            kept = self._drawn(call, view, entry, {})
+            if call.sid == key[0]:
+                self._details.put(key, basis, _good_until(call, view, entry), kept)
+        return tagged_answer(call, kept, JSON, KEPT)
 
     async def _detail_later(self, call: Call, view: View, entry: Entry) -> Answer:
         kind = challenge_types()[entry.type]
         added = await self._db.read(kind.player_detail, call.now, call.competition, call.player, entry.id)
-        return self._drawn(call, view, entry, added)
+        return tagged_answer(call, self._drawn(call, view, entry, added), JSON, KEPT)
 
-    def _drawn(self, call: Call, view: View, entry: Entry, added: Mapping[str, Any]) -> Answer:
+    def _drawn(self, call: Call, view: View, entry: Entry, added: Mapping[str, Any]) -> Shared:
         counts = call.sees_scores and call.sees_accounts
         glance = Glance(view.own, view.is_admin, counts, view.next_after(entry), call.now)
         seen = shown_challenge(entry, call.competition, glance, lambda file: self._file_url(call, file))
         detail: dict[str, object] = {**seen, **added}
-        return ok(cast("ChallengeDetail", {**detail, "view": self._render_view(call, detail)}))
+        answer = ok(cast("ChallengeDetail", {**detail, "view": self._render_view(call, detail)}))
+        return version_of(answer.body, zips=takes_gzip(call))
 
     def _file_url(self, call: Call, file: File) -> str:
         url = call.url(f"/files/{quote(file.location)}")
@@ -197,27 +187,6 @@ class ChallengesApi:
             return url
         token = self._sign(call.now, {"user_id": player.id, "team_id": player.team_id, "file_id": file.id})
         return f"{url}?token={token}"
-
-    # What hangs on it
-
-    @routes.get(
-        "/api/v1/challenges/<challenge_id>/solves",
-        CHALLENGES_VISIBLE,
-        ACCOUNTS_VISIBLE,
-        SCORES_VISIBLE,
-        DURING_EVENT,
-        VERIFIED,
-        query=AskedPreview,
-        data=list[Solver],
-    )
-    async def list_solves(self, call: Call, challenge_id: str) -> Answer:
-        """Who has solved it; administrators see past the freeze, unless they look with ``preview``."""
-        view = self._reader.ready(call) or await self._reader.get(call)
-        entry = view.accessible(challenge_id)
-        frozen = not call.is_admin or bool(call.query(AskedPreview).preview)
-        wanted = Solvers(entry.id, frozen, call.url(""))
-        body = self._solvers.ready(wanted) or await self._solvers.get(wanted)
-        return Answer(body)
 
     @routes.get(
         "/api/v1/challenges/<challenge_id>/solution",

@@ -11,6 +11,7 @@ from ctfd_twisted.challenges.modules_api import ModulesApi
 from ctfd_twisted.challenges.ratings_api import RatingsApi
 from ctfd_twisted.challenges.reader import ChallengeReader
 from ctfd_twisted.challenges.solutions_api import SolutionsApi
+from ctfd_twisted.challenges.solvers_api import SolversApi
 from ctfd_twisted.challenges.tags_api import TagsApi
 from ctfd_twisted.challenges.topics_api import TopicsApi
 from ctfd_twisted.challenges.unlocks_api import UnlocksApi
@@ -34,6 +35,7 @@ def challenge_handlers(
     """
     return [
         ChallengesApi(db, behind, reader, sign, render_view),
+        SolversApi(db, reader),
         ChallengesAdminApi(db, remove_files),
         AttemptsApi(db),
         FlagsApi(db),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, NotRequired, TypedDict
 
@@ -10,6 +10,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from ctfd_twisted.challenges.catalogue import Catalogue, Entry, Numbers
+from ctfd_twisted.challenges.finished import FinishedList, Piece, Runs, make_piece
 from ctfd_twisted.challenges.memo import Memo
 from ctfd_twisted.challenges.registry import challenge_types
 from ctfd_twisted.challenges.rules import SECRET_TEXT, Reach, Viewer, like, reach
@@ -94,7 +95,7 @@ class _Line(NamedTuple):
 
     entry: Entry
     order: tuple[bool, int, int, int]
-    full: tuple[bytes, bytes]
+    full: tuple[Piece, Piece]
     #: Visible to everybody at any time, so that nothing has to be asked.
     plain: bool
 
@@ -118,9 +119,9 @@ class Listing:
             if entry.installed
         ]
         self._lines = sorted(lines, key=lambda line: line.order)
-        #: The pieces of finished answers by all that makes them differ. They are joined anew for each answer: a few
-        #: hundred pieces that everybody shares stay in the processor's cache, a finished list per player does not.
-        self._finished: Memo[tuple[bytes, ...]] = Memo(lambda pieces: 8 * len(pieces))
+        self._runs: Runs = Runs() if before is None else before._runs  # noqa: SLF001 - of this very class
+        #: Finished lists by all that makes them differ.
+        self._finished: Memo[FinishedList] = Memo(lambda finished: finished.weight)
 
     def lines_for(self, catalogue: Catalogue) -> dict[int, _Line]:
         """The lines by the identities of their entries; none where challenges came or went, on which lines depend."""
@@ -130,7 +131,10 @@ class Listing:
 
     def _line(self, entry: Entry, *, counts: bool) -> _Line:
         numbers = entry.live if self._everything else entry.public
-        without, with_ = (_encode(_full(entry, numbers, counts=counts, solved=solved)) for solved in (False, True))
+        without, with_ = (
+            make_piece(_encode(_full(entry, numbers, counts=counts, solved=solved)), entry.id)
+            for solved in (False, True)
+        )
         gate = entry.gate
         plain = self._everything or (
             gate.state == "visible"
@@ -140,32 +144,19 @@ class Listing:
         )
         return _Line(entry, entry.order(numbers.value), (without, with_), plain)
 
-    def body(self, viewer: Viewer, now: datetime, wanted: ListFilter | None = None) -> bytes:
-        """The answer for *viewer* at *now*, in its envelope."""
+    def seen_by(self, viewer: Viewer, now: datetime, wanted: ListFilter | None = None) -> FinishedList:
+        """The list for *viewer* at *now*, in its envelope."""
         if wanted is not None and not wanted.is_empty:
-            return b"".join(self._parts(viewer, now, wanted.admits))
-        parts = self._finished.get(viewer, (), now)
-        if parts is None:
-            parts = self._parts(viewer, now, None)
-            self._finished.put(viewer, (), self._catalogue.next_release(now), parts)
-        return b"".join(parts)
+            return FinishedList(self._pieces(viewer, now, wanted.admits), self._runs)
+        finished = self._finished.get(viewer, (), now)
+        if finished is None:
+            finished = FinishedList(self._pieces(viewer, now, None), self._runs)
+            self._finished.put(viewer, (), self._catalogue.next_release(now), finished)
+        return finished
 
-    def _parts(
-        self, viewer: Viewer, now: datetime, admits: Callable[[Mapping[str, Any]], bool] | None
-    ) -> tuple[bytes, ...]:
-        """All that an answer is joined of: its envelope, and the challenges with commas between them."""
-        parts = [b'{"success":true,"data":[']
-        for piece in self._pieces(viewer, now, admits):
-            parts += (piece, b",")
-        if len(parts) > 1:
-            parts.pop()
-        return (*parts, b"]}")
-
-    def _pieces(
-        self, viewer: Viewer, now: datetime, admits: Callable[[Mapping[str, Any]], bool] | None
-    ) -> Iterable[bytes]:
+    def _pieces(self, viewer: Viewer, now: datetime, admits: Callable[[Mapping[str, Any]], bool] | None) -> list[Piece]:
         solved, existing = viewer.solved, self._catalogue.entries
-        chosen: list[tuple[tuple[bool, int, int, int], bytes]] = []
+        chosen: list[tuple[tuple[bool, int, int, int], Piece]] = []
         moved = False
         for entry, order, full, plain in self._lines:
             seen = Reach.OPEN if plain else reach(entry.gate, now, viewer, existing)
@@ -174,14 +165,14 @@ class Listing:
             if seen is Reach.OPEN:
                 chosen.append((order, full[entry.id in solved]))
             elif seen is Reach.PREVIEW:
-                chosen.append((order, _encode(placeholder(entry, seen))))
+                chosen.append((order, make_piece(_encode(placeholder(entry, seen)), entry.id)))
             else:
                 # It stands where a challenge of no value stands, since its place would tell its value.
-                chosen.append((entry.order(0), _encode(placeholder(entry, seen))))
+                chosen.append((entry.order(0), make_piece(_encode(placeholder(entry, seen)), entry.id)))
                 moved = True
         if moved:
             chosen.sort()
-        return (piece for _, piece in chosen)
+        return [piece for _, piece in chosen]
 
     def _shown(self, entry: Entry, seen: Reach) -> Mapping[str, Any]:
         if seen is not Reach.OPEN:

@@ -51,6 +51,7 @@ class Call:
         "competition",
         "cookie",
         "front",
+        "inside",
         "is_json",
         "now",
         "player",
@@ -73,6 +74,8 @@ class Call:
         self.sid: str | None = None
         #: What this answer says about the session cookie: nothing, or a ``Set-Cookie`` value.
         self.cookie: bytes | None = None
+        #: Whether a page of ours asks for what it draws: it needs the whole answer, as it is.
+        self.inside = False
         #: What the route says it reads of query and body; None where it says nothing.
         self.reads: Reads | None = None
         self._nonce: str | None = None

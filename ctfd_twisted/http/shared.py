@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 #: Below so many bytes compressing saves no packet.
-_WORTH: Final = 1200
+WORTH: Final = 1200
 #: Fast: the answer changes with every solve while the opening rush lasts.
 _LEVEL: Final = 1
 
@@ -21,6 +21,18 @@ class Shared(msgspec.Struct, frozen=True, eq=False):
     etag: bytes
     zipped: bytes | None = None
 
+    @property
+    def weight(self) -> int:
+        """What it takes in memory, in bytes, about."""
+        return len(self.body) + len(self.zipped or b"")
+
+
+def version_of(body: bytes, *, zips: bool) -> Shared:
+    """*body* as a version, compressed as well where somebody takes that (*zips*) and it is worth it."""
+    etag = b'"%b"' % hashlib.blake2b(body, digest_size=9).hexdigest().encode()
+    zipped = gzip.compress(body, _LEVEL, mtime=0) if zips and len(body) >= WORTH else None
+    return Shared(body, etag, zipped)
+
 
 class Press:
     """Makes the versions of one answer, in whatever thread; ``zips`` is whether somebody takes them compressed."""
@@ -30,6 +42,4 @@ class Press:
 
     def make(self, body: bytes) -> Shared:
         """*body* as a version."""
-        etag = b'"%b"' % hashlib.blake2b(body, digest_size=9).hexdigest().encode()
-        zipped = gzip.compress(body, _LEVEL, mtime=0) if self.zips and len(body) >= _WORTH else None
-        return Shared(body, etag, zipped)
+        return version_of(body, zips=self.zips)

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
-from typing import Final, Protocol
+from collections.abc import Awaitable, Callable, Hashable, Iterable
+from typing import Final, Generic, Protocol, TypeVar
 
 from sqlalchemy import Connection
 
 from ctfd_twisted.db.database import Database
-from ctfd_twisted.db.snapshot import Snapshot
+from ctfd_twisted.db.snapshot import KeyedSnapshots, Snapshot
 from ctfd_twisted.http.answers import JSON, Answer, ok
 from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.described import Described
 from ctfd_twisted.http.shared import Press, Shared
 
+K = TypeVar("K", bound=Hashable)
+
+#: So many answers of one kind are kept, and so many bytes of them.
+_KEPT: Final = 1000
+_ROOM: Final = 16 * 2**20
+
 #: Kept by who asked, who asks each time whether it is still good.
-_KEPT: Final = (b"Cache-Control", b"private, no-cache")
+KEPT: Final = (b"Cache-Control", b"private, no-cache")
 _VARIES: Final = (b"Vary", b"Accept-Encoding")
 #: How routes that answer so say it.
 SAME: Final = Described(304, "", None, "What the caller has, as ``If-None-Match`` says, is the present version.")
@@ -40,13 +46,15 @@ class Tagged(Protocol):
 
 def tagged_answer(call: Call, version: Tagged, content_type: str, kept: tuple[bytes, bytes]) -> Answer:
     """*version*, compressed for who takes that, or 304 for who has it; the header *kept* says how long it is kept."""
+    if call.inside:
+        return Answer(version.body, 200, content_type)
     # Weak, because compressed and plain bytes have the same name.
     headers = ((b"ETag", b"W/" + version.etag), kept, _VARIES)
     known = call.request.getHeader(b"if-none-match")
     if known is not None and (known == b"*" or version.etag in known):
         return Answer(b"", 304, content_type, headers)
-    if version.zipped is not None and takes_gzip(call):
-        return Answer(version.zipped, 200, content_type, (*headers, _ZIPPED))
+    if takes_gzip(call) and (zipped := version.zipped) is not None:
+        return Answer(zipped, 200, content_type, (*headers, _ZIPPED))
     return Answer(version.body, 200, content_type, headers)
 
 
@@ -57,7 +65,7 @@ def shared_answer(call: Call, press: Press, shared: Shared) -> Answer:
     """
     if not press.zips and takes_gzip(call):
         press.zips = True
-    return tagged_answer(call, shared, JSON, _KEPT)
+    return tagged_answer(call, shared, JSON, KEPT)
 
 
 def takes_gzip(call: Call) -> bool:
@@ -80,3 +88,41 @@ class SharedAnswer:
 
     async def _later(self, call: Call) -> Answer:
         return shared_answer(call, self._press, await self._kept.get())
+
+
+class SharedAnswers(Generic[K]):
+    """The same for each of many questions: what *read* finds for one, encoded, until a commit tells one of *topics*.
+
+    Those asked last are kept. Whatever makes two answers differ, such as who sees it, is part of the question.
+
+    :param topics_of: which further commits make the answer to one question stale.
+    """
+
+    def __init__(
+        self,
+        db: Database,
+        read: Callable[[Connection, K], bytes],
+        topics: Iterable[str],
+        *,
+        topics_of: Callable[[K], Iterable[str]] | None = None,
+    ) -> None:
+        self._press = Press()
+        self._read = read
+        self._kept = KeyedSnapshots(
+            db, db.bus, self._made, topics, topics_of=topics_of, limit=_KEPT, weigh=_weight, room=_ROOM
+        )
+
+    def to(self, call: Call, asked: K) -> Answer | Awaitable[Answer]:
+        """The answer to *asked* for *call*, made first where it has to be."""
+        shared = self._kept.ready(asked)
+        return self._later(call, asked) if shared is None else shared_answer(call, self._press, shared)
+
+    async def _later(self, call: Call, asked: K) -> Answer:
+        return shared_answer(call, self._press, await self._kept.get(asked))
+
+    def _made(self, conn: Connection, asked: K) -> Shared:
+        return self._press.make(self._read(conn, asked))
+
+
+def _weight(shared: Shared) -> int:
+    return shared.weight

@@ -27,8 +27,12 @@ class ApiAnswers:
         handler = self._handlers.get((method, path))
         if handler is None:
             raise NotFound
-        answered = handler(call, **parameters)
-        answer = await answered if isawaitable(answered) else answered
+        call.inside = True
+        try:
+            answered = handler(call, **parameters)
+            answer = await answered if isawaitable(answered) else answered
+        finally:
+            call.inside = False
         body: dict[str, Any] = msgspec.json.decode(answer.body)
         if "data" not in body:
             raise Impossible({"": [str(body.get("message", ""))]})

@@ -1,0 +1,28 @@
+"""Gzip that is put together of pieces."""
+
+from __future__ import annotations
+
+import gzip
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctfd_twisted.http.zipped import deflated, stored, zipped
+
+
+@given(st.lists(st.tuples(st.binary(max_size=300), st.booleans()), max_size=8))
+def test_pieces_in_any_order_are_one_gzip_of_their_texts(pieces: list[tuple[bytes, bool]]) -> None:
+    plain = b"".join(text for text, _ in pieces)
+    whole = b"".join(zipped((stored(text) if as_it_is else deflated(text) for text, as_it_is in pieces), plain))
+    assert gzip.decompress(whole) == plain
+
+
+def test_a_piece_may_be_longer_than_a_block() -> None:
+    text = bytes(range(256)) * 700
+    assert gzip.decompress(b"".join(zipped((stored(text), deflated(text)), text * 2))) == text * 2
+
+
+def test_a_piece_refers_to_nothing_before_it() -> None:
+    piece = deflated(b"the same again and again")
+    assert deflated(b"the same again and again") == piece
+    assert len(deflated(b"flag " * 100)) < 30
