@@ -6,6 +6,8 @@ number of them that arrive at once each sees what those before it have stored.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
@@ -43,7 +45,20 @@ def locked_account(conn: Connection, competition: Competition, user_id: int) -> 
 
     Raises ``Forbidden`` for the banned, and where teams play for somebody without a team.
     """
-    row = sql.ACCOUNT[competition.teams].first(conn, {"user": user_id})
+    return _account(user_id, sql.ACCOUNT[competition.teams].first(conn, {"user": user_id}))
+
+
+def free_accounts(conn: Connection, competition: Competition, user_ids: Sequence[int]) -> dict[int, Account]:
+    """The same for several, by the users' ids. Those whose row somebody else holds, and whoever may not, are absent."""
+    found = sql.FREE_ACCOUNT[competition.teams].each(conn, [{"user": user_id} for user_id in user_ids])
+    free: dict[int, Account] = {}
+    for user_id, rows in zip(user_ids, found, strict=True):
+        with suppress(Forbidden):
+            free[user_id] = _account(user_id, rows[0] if rows else None)
+    return free
+
+
+def _account(user_id: int, row: Any) -> Account:
     if row is None or row.banned or row.user_banned:
         raise Forbidden
     listed = row.hidden is False and row.banned is False

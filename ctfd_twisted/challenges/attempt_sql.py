@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, bindparam, case, delete, func, insert, literal, or_, select, text
+from sqlalchemy import ColumnElement, Select, Table, bindparam, case, delete, func, insert, literal, or_, select, text
 
 from ctfd_twisted.accounts.tables import audience_members, teams, users
 from ctfd_twisted.challenges.tables import challenge_ends, challenges, flags, module_audience_access
@@ -17,8 +17,8 @@ from ctfd_twisted.scoring.rules import LONG_AGO
 from ctfd_twisted.scoring.tables import solves, submissions
 
 __all__ = [
-    "ACCOUNT", "CHALLENGE", "EXISTING", "FORGET", "LONG_AGO", "MEMBERS", "MODULES", "PARTIALS", "RECORD",
-    "RECORD_SOLVE", "SETTINGS", "SOLVE", "SOLVED", "TRIED",
+    "ACCOUNT", "CHALLENGE", "EXISTING", "FORGET", "FREE_ACCOUNT", "LONG_AGO", "MEMBERS", "MODULES", "PARTIALS",
+    "RECORD", "RECORD_SOLVE", "SETTINGS", "SOLVE", "SOLVED", "TRIED",
 ]  # fmt: skip
 
 # The oldest row of a key counts, as everywhere, so it is read last.
@@ -28,36 +28,29 @@ SETTINGS: Final = Ready(text(
     " ORDER BY id DESC"
 ))  # fmt: skip
 
-# "NO KEY" does not hold up the foreign keys that other transactions check against the row. SQLite needs no lock: a
-# write transaction is alone in the file. Where teams play the member is locked as well, after the team as elsewhere:
-# whoever waited here for an administrator is asked again whether they are still there, and still in the team.
-ACCOUNT: Final = {
-    False: Ready(
-        select(
-            users.c.name.label("user_name"),
-            users.c.banned.label("user_banned"),
-            users.c.hidden,
-            users.c.banned,
-            literal(None).label("team_id"),
-            literal(None).label("team_name"),
-        )
-        .where(users.c.id == bindparam("user"))
-        .with_for_update(key_share=True)
-    ),
-    True: Ready(
-        select(
-            users.c.name.label("user_name"),
-            users.c.banned.label("user_banned"),
-            teams.c.hidden,
-            teams.c.banned,
-            teams.c.id.label("team_id"),
-            teams.c.name.label("team_name"),
-        )
-        .join(teams, teams.c.id == users.c.team_id)
-        .where(users.c.id == bindparam("user"))
-        .with_for_update(key_share=True, of=(teams, users))
-    ),
-}
+
+def _account(*, teams_mode: bool, waits: bool) -> Select[Any]:
+    """A user's account, locked; without a row where somebody else holds it and this does not wait.
+
+    "NO KEY" does not hold up the foreign keys that other transactions check against the row. SQLite needs no lock: a
+    write transaction is alone in the file. Where teams play the member is locked as well, after the team as elsewhere:
+    whoever waited here for an administrator is asked again whether they are still there, and still in the team.
+    """
+    user = users.c.name.label("user_name"), users.c.banned.label("user_banned")
+    if teams_mode:
+        columns = teams.c.hidden, teams.c.banned, teams.c.id.label("team_id"), teams.c.name.label("team_name")
+        rows = select(*user, *columns).join(teams, teams.c.id == users.c.team_id)
+        locked: tuple[Table, ...] = (teams, users)
+    else:
+        nobody = literal(None).label("team_id"), literal(None).label("team_name")
+        rows = select(*user, users.c.hidden, users.c.banned, *nobody)
+        locked = (users,)
+    return rows.where(users.c.id == bindparam("user")).with_for_update(key_share=True, of=locked, skip_locked=not waits)
+
+
+#: By whether teams play. Of the users of many attempts nobody is waited for.
+ACCOUNT: Final = {teams_mode: Ready(_account(teams_mode=teams_mode, waits=True)) for teams_mode in (False, True)}
+FREE_ACCOUNT: Final = {teams_mode: Ready(_account(teams_mode=teams_mode, waits=False)) for teams_mode in (False, True)}
 
 _JOINED: Final = challenges.outerjoin(challenge_ends, challenge_ends.c.challenge_id == challenges.c.id).outerjoin(
     flags, flags.c.challenge_id == challenges.c.id
@@ -95,10 +88,10 @@ MEMBERS: Final = Ready(select(users.c.id).where(users.c.team_id == bindparam("te
 _COLUMNS: Final = ("challenge_id", "user_id", "team_id", "ip", "provided", "type", "date")
 RECORD: Final = Ready(insert(submissions).inline(), _COLUMNS)
 RECORD_SOLVE: Final = Ready(insert(submissions).returning(submissions.c.id), _COLUMNS)
-# Both dialects read it alike, which SQLAlchemy has no common words for.
+# Both dialects read it alike, which SQLAlchemy has no common words for. No row comes where it was there.
 SOLVE: Final = Ready(text(
     "INSERT INTO solves (id, challenge_id, user_id, team_id) VALUES (:id, :challenge_id, :user_id, :team_id)"
-    " ON CONFLICT DO NOTHING"
+    " ON CONFLICT DO NOTHING RETURNING id"
 ))  # fmt: skip
 FORGET: Final = Ready(delete(submissions).where(submissions.c.id == bindparam("id")))
 

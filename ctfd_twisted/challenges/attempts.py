@@ -1,38 +1,43 @@
-"""One attempt at a challenge, from the checks to the stored solve, in one transaction.
+"""Attempts at challenges, from the checks to the stored solves, in one transaction for all that arrive at once.
 
-Everything that decides is read here, under the lock of the account's row: the competition's times and pause, the
+Everything that decides is read here, under the lock of the accounts' rows: the competition's times and pause, the
 challenge, its flags, how often the account was wrong and whether it has solved it. So of any number of answers that
 arrive at once each sees what those before it have stored, on every node: the same right answer is one solve and
 "already solved" otherwise, and no limit is exceeded.
 
-It is the transaction that runs most often, so its statements are built once, are few, and read only what is needed.
+It is the transaction that runs most often, so its statements are built once, are few, read only what is needed, and are
+each sent for all of the attempts before the next is. Nobody waits here for an account that another transaction holds:
+that one is done alone. Afterwards locks are taken in the order that all others take them in: challenges by their ids,
+then the log of events.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import msgspec
 from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
 
 from ctfd_twisted.challenges import attempt_sql as sql
-from ctfd_twisted.challenges.asking import Account, locked_account, reach_of
+from ctfd_twisted.challenges.asking import Account, free_accounts, locked_account, reach_of
 from ctfd_twisted.challenges.judging import Flag, Partial, Trial, Verdict
 from ctfd_twisted.challenges.limits import (
     DEFAULT_PER_MINUTE,
     DEFAULT_TIMEOUT,
     WINDOW,
     Limits,
-    Refusal,
     Wrong,
     refusal,
     with_tries,
 )
-from ctfd_twisted.challenges.recording import NewAttempt, store, store_solve
+from ctfd_twisted.challenges.recording import Entry, NewAttempt, Solve, follow, record, record_solves
 from ctfd_twisted.challenges.registry import challenge_types
 from ctfd_twisted.challenges.rules import Reach, has_ended
 from ctfd_twisted.competition.rules import Competition
+from ctfd_twisted.db.together import ALONE, Alone
 from ctfd_twisted.errors import Forbidden, Impossible, NotFound
 from ctfd_twisted.interfaces import IChallengeType
 
@@ -57,45 +62,137 @@ _CLOSED: Final = {
 }
 
 
-def attempt(conn: Connection, now: datetime, new: NewAttempt) -> Outcome:
-    """Judge an answer and store what came of it.
+class _Try:
+    """One of several attempts, and what has come of it so far."""
 
-    Raises ``Forbidden`` outside the event and where the account may not answer this challenge, ``NotFound`` for a
-    challenge that is not there for it.
+    __slots__ = ("account", "new", "outcome")
+
+    def __init__(self, new: NewAttempt) -> None:
+        self.new = new
+        self.account: Account | None = None
+        self.outcome: Outcome | Exception | Alone | None = None
+
+    @property
+    def answer(self) -> str:
+        """What was sent, without blanks around it."""
+        return self.new.submission.strip()
+
+
+class _Judged(msgspec.Struct, frozen=True):
+    """What an attempt comes to: what is told, as which type it is stored (``None``: not at all), and what is solved."""
+
+    outcome: Outcome
+    stored: str | None
+    challenge: Any
+    verdict: Verdict | None = None
+
+
+def attempts(conn: Connection, asked: Sequence[NewAttempt], *, alone: bool) -> list[Outcome | Exception | Alone]:
+    """Judge answers and store what comes of them: the outcome of each, as ``WriteMany`` has it.
+
+    Those of one account see what those before them have stored. Errors are ``Forbidden`` outside the event and where
+    the account may not answer this challenge, ``NotFound`` for a challenge that is not there for it.
     """
     competition = Competition(dict(sql.SETTINGS.all(conn)))
-    running = competition.running(now)
-    if not (running or new.is_admin):
-        _demand_viewing(competition, now)
-    if competition.paused:
-        return Outcome("paused", f"{competition.name} is paused", 403)
-    account = locked_account(conn, competition, new.user_id)
-    limits = _limits(competition)
-    challenge, flags = _tried(conn, now, account, new.challenge_id, limits)
-    _demand_open(conn, now, account, challenge)
+    tries = [_Try(new) for new in asked]
+    for one in tries:
+        one.outcome = _stopped(competition, one.new)
+    _identify(conn, competition, [one for one in tries if one.outcome is None], alone=alone)
+    waiting = [(one, one.account) for one in tries if one.account is not None]
+    solves: list[Solve] = []
+    while waiting:
+        turn: dict[int, tuple[_Try, Account]] = {}
+        for one, account in waiting:
+            turn.setdefault(account.id, (one, account))
+        waiting = [(one, account) for one, account in waiting if turn[account.id][0] is not one]
+        solves += _taken(conn, competition, list(turn.values()))
+    follow(conn, solves)
+    return [cast("Outcome | Exception | Alone", one.outcome) for one in tries]
 
+
+def _stopped(competition: Competition, new: NewAttempt) -> Outcome | Forbidden | None:
+    """What somebody is told while nobody may answer."""
+    if not (competition.running(new.at) or new.is_admin):
+        if not competition.ended(new.at):
+            return Forbidden(f"{competition.name} has not started yet")
+        if not competition.view_after:
+            return Forbidden(f"{competition.name} has ended")
+    return Outcome("paused", f"{competition.name} is paused", 403) if competition.paused else None
+
+
+def _identify(conn: Connection, competition: Competition, tries: Sequence[_Try], *, alone: bool) -> None:
+    """Find and lock their accounts."""
+    if alone:
+        for one in tries:
+            try:
+                one.account = locked_account(conn, competition, one.new.user_id)
+            except Forbidden as error:
+                one.outcome = error
+        return
+    accounts = free_accounts(conn, competition, list(dict.fromkeys(one.new.user_id for one in tries)))
+    for one in tries:
+        one.account = accounts.get(one.new.user_id)
+        if one.account is None:
+            one.outcome = ALONE
+
+
+def _taken(conn: Connection, competition: Competition, turn: Sequence[tuple[_Try, Account]]) -> list[Solve]:
+    """Judge and store one attempt each of different accounts; the solves among them."""
+    limits = _limits(competition)
+    teams_mode = turn[0][1].team_id is not None
+    found = sql.TRIED[teams_mode].each(conn, [_facts(one.new, account, limits) for one, account in turn])
+    others: list[Entry] = []
+    right: list[tuple[_Try, _Judged, Entry]] = []
+    for (one, account), rows in zip(turn, found, strict=True):
+        try:
+            judged = _judged(conn, competition, limits, one, account, rows)
+        except DBAPIError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a kind's own mistake, or ours, is told to this one alone
+            one.outcome = error
+            continue
+        one.outcome = judged.outcome
+        if judged.stored is not None:
+            entry = Entry(one.new, account, one.answer, judged.stored)
+            if judged.stored == "correct":
+                right.append((one, judged, entry))
+            else:
+                others.append(entry)
+    record(conn, others)
+    solves = record_solves(conn, [(entry, judged.challenge) for _, judged, entry in right])
+    for (one, judged, _), solve in zip(right, solves, strict=True):
+        if solve is None and judged.verdict is not None:
+            one.outcome = _already_solved(judged.verdict)
+    return [solve for solve in solves if solve is not None]
+
+
+def _judged(
+    conn: Connection, competition: Competition, limits: Limits, one: _Try, account: Account, rows: list[Any]
+) -> _Judged:
+    """What an attempt comes to. *rows* hold the challenge, with what the account has tried and solved, and its flags.
+
+    Raises ``Forbidden`` and ``NotFound``.
+    """
+    now = one.new.at
+    running = competition.running(now)
+    challenge, flags = _with_flags(rows)
+    _demand_open(conn, now, account, challenge)
     max_attempts = challenge.max_attempts or 0
     here = Wrong(challenge.here_count or 0, challenge.here_oldest)
     everywhere = Wrong(challenge.everywhere_count, challenge.everywhere_oldest)
-    answer = new.submission.strip()
     refused = refusal(limits, now, max_attempts, here, everywhere)
     if refused is not None:
-        return _refuse(conn, now, account, new, refused, answer, stored=refused.stored and running)
+        told = Outcome("ratelimited", refused.message, refused.http_status, refused.retry_after)
+        return _Judged(told, "ratelimited" if refused.stored and running else None, challenge)
 
-    kind = kind_of(challenge.type)
-    verdict = kind.judge(_trial(conn, account, challenge, flags, answer))
+    verdict = kind_of(challenge.type).judge(_trial(conn, account, challenge, flags, one.answer))
     if challenge.solved:
-        return _already_solved(verdict)
-    stored = running or new.is_admin
-    if verdict.status == "correct":
-        if stored and not store_solve(conn, now, account, new, challenge, kind, answer):
-            return _already_solved(verdict)
-        return Outcome("correct", verdict.message)
-    if stored:
-        store(conn, now, account, new, answer, verdict.status)
-    if verdict.status == "partial":
-        return Outcome("partial", verdict.message)
-    return Outcome("incorrect", with_tries(verdict.message, limits, now, max_attempts, here))
+        return _Judged(_already_solved(verdict), None, challenge)
+    stored = verdict.status if running or one.new.is_admin else None
+    message = verdict.message
+    if verdict.status == "incorrect":
+        message = with_tries(message, limits, now, max_attempts, here)
+    return _Judged(Outcome(verdict.status, message), stored, challenge, verdict)
 
 
 def preview(conn: Connection, challenge_id: int, submission: str) -> Outcome:
@@ -119,13 +216,6 @@ def not_installed(name: str | None) -> str:
     return f"The underlying challenge type ({name}) is not installed. This challenge can not be loaded."
 
 
-def _demand_viewing(competition: Competition, now: datetime) -> None:
-    if not competition.ended(now):
-        raise Forbidden(f"{competition.name} has not started yet")
-    if not competition.view_after:
-        raise Forbidden(f"{competition.name} has ended")
-
-
 def _demand_open(conn: Connection, now: datetime, account: Account, challenge: Any) -> None:
     reached = reach_of(conn, now, account, challenge)
     if reached is not Reach.OPEN:
@@ -142,18 +232,15 @@ def _limits(competition: Competition) -> Limits:
     )
 
 
-def _tried(
-    conn: Connection, now: datetime, account: Account, challenge_id: int, limits: Limits
-) -> tuple[Any, tuple[Flag, ...]]:
-    """The challenge, with what the account has tried and solved, and its flags."""
-    facts = {
+def _facts(new: NewAttempt, account: Account, limits: Limits) -> dict[str, Any]:
+    """What ``TRIED`` is asked with."""
+    return {
         "account": account.id,
         "user": account.user_id,
-        "challenge": challenge_id,
-        "minute": now - timedelta(seconds=WINDOW),
-        "since": limits.counted_since(now) or sql.LONG_AGO,
+        "challenge": new.challenge_id,
+        "minute": new.at - timedelta(seconds=WINDOW),
+        "since": limits.counted_since(new.at) or sql.LONG_AGO,
     }
-    return _with_flags(sql.TRIED[account.team_id is not None].all(conn, facts))
 
 
 def _with_flags(rows: list[Any]) -> tuple[Any, tuple[Flag, ...]]:
@@ -180,18 +267,3 @@ def _trial(conn: Connection, account: Account, challenge: Any, flags: tuple[Flag
 
 def _already_solved(verdict: Verdict) -> Outcome:
     return Outcome("already_solved", f"{verdict.message} but you already solved this")
-
-
-def _refuse(
-    conn: Connection,
-    now: datetime,
-    account: Account,
-    new: NewAttempt,
-    refused: Refusal,
-    answer: str,
-    *,
-    stored: bool,
-) -> Outcome:
-    if stored:
-        store(conn, now, account, new, answer, "ratelimited")
-    return Outcome("ratelimited", refused.message, refused.http_status, refused.retry_after)

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from ctfd_twisted.challenges.attempts import Outcome, attempt, preview
+from ctfd_twisted.challenges.attempts import Outcome, attempts, preview
 from ctfd_twisted.challenges.bodies import AskedPreview
 from ctfd_twisted.challenges.ids import sent_id
 from ctfd_twisted.challenges.recording import NewAttempt
@@ -72,6 +72,7 @@ class AttemptsApi:
 
     def __init__(self, db: Database) -> None:
         self._db = db
+        self._attempt = db.together(attempts)
 
     @routes.post(
         "/api/v1/challenges/attempt",
@@ -97,8 +98,8 @@ class AttemptsApi:
             raise Invalid(submission=[f"Longer than maximum length {LONGEST}."])
         if player.is_admin and call.query(AskedPreview).preview:
             return _told(await self._db.read(preview, challenge_id, submission))
-        new = NewAttempt(player.id, player.is_admin, challenge_id, submission, call.address)
-        return _told(await self._db.run_together(attempt, call.now, new))
+        new = NewAttempt(call.now, player.id, player.is_admin, challenge_id, submission, call.address)
+        return _told(await self._attempt(new))
 
 
 def _asked(value: object) -> int:

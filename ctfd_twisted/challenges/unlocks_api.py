@@ -73,7 +73,7 @@ class UnlocksApi:
         if do_it is None:
             raise Invalid(type="Unknown target type")
         new = NewUnlock(player.id, player.is_admin, sent_id(body["target"]))
-        return ok(await self._db.run_together(do_it, call.now, new))
+        return ok(await self._db.run(do_it, call.now, new))
 
 
 def list_unlocks(conn: Connection, wanted: UnlockFilter) -> list[UnlockShown]:

@@ -8,12 +8,11 @@ code over a connection. What leaves a transaction is frozen values, never a row 
 from __future__ import annotations
 
 import random
-import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from copy import copy
 from functools import partial
-from typing import Any, Concatenate, Final, ParamSpec, TypeVar
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar, cast
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
@@ -25,13 +24,14 @@ from ctfd_twisted.db.engine import READERS, Engines
 from ctfd_twisted.db.meter import Meter
 from ctfd_twisted.db.notices import EVERYTHING, Bus, taken_topics
 from ctfd_twisted.db.queue import Done, Queue, Start, Turns, outcome_of, start_inline
-from ctfd_twisted.db.together import Call, Outcome, Together, write_together
+from ctfd_twisted.db.together import ALONE, Together, WriteMany
 from ctfd_twisted.db.trouble import may_succeed_again, trouble
 from ctfd_twisted.errors import Busy
 
 __all__ = ("Database", "Done", "Start", "start_inline")
 
 P = ParamSpec("P")
+A = TypeVar("A")
 T = TypeVar("T")
 
 #: A transaction is tried again this often when the database says that running it anew may succeed.
@@ -85,7 +85,6 @@ class Database:
         self._threads = writers, readers
         self._seconds = seconds
         self.writes, self.reads = self._queues(WAITING)
-        self._together = self._sharing(WAITING)
         # What can't be done at present, so that the log says it once and not at every request.
         self._troubled: set[str] = set()
 
@@ -97,7 +96,6 @@ class Database:
         """
         other = copy(self)
         other.writes, other.reads = other._queues(ASIDE)  # noqa: SLF001 - of this very class
-        other._together = other._sharing(ASIDE)  # noqa: SLF001 - of this very class
         return other
 
     def _queues(self, most: int) -> tuple[Queue, Queue]:
@@ -107,10 +105,6 @@ class Database:
             Queue(self._write_turns.kind(), threads=writers, **limits),
             Queue(self._read_turns.kind(), threads=readers, **limits),
         )
-
-    def _sharing(self, most: int) -> Together:
-        limits: dict[str, Any] = {"most": most, "patience": PATIENCE, "late": _late, "seconds": self._seconds}
-        return Together(self.writes.put, self._write_together, self.bus.publish, **limits)
 
     def run(self, fn: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> Deferred[T]:
         """Run ``fn(conn, *args)`` as one write transaction.
@@ -123,17 +117,38 @@ class Database:
         """
         return self._begin(_WRITTEN, self.writes, fn, lambda: self._write(fn, args, kwargs))
 
-    def run_together(
-        self, fn: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
-    ) -> Deferred[T]:
-        """The same for what is short and comes often: on SQLite, with what waits for the writer at the same moment.
+    def together(self, fn: WriteMany[A, T]) -> Callable[[A], Deferred[T]]:
+        """What hands an item to *fn*, with all other items that wait for it at the same moment, as one transaction.
 
-        They are one transaction, in which each is undone alone where it raises. So *fn* takes a millisecond at most,
-        and may be run again from the start, as with ``run``.
+        For what is short and comes often. It raises as ``run`` does, and what *fn* answers for this item alone.
         """
-        if self.dialect != "sqlite":
-            return self.run(fn, *args, **kwargs)
-        return self._begin(_WRITTEN, self._together, fn, lambda conn: (fn(conn, *args, **kwargs), _NO_NEWS))
+
+        def counted(waited: float, took: float, outcome: tuple[bool, Any]) -> None:
+            if self.meter is not None:
+                self.meter.counted(fn, waited, took, outcome)
+
+        def one(conn: Connection, item: A) -> T:
+            (outcome,) = fn(conn, (item,), alone=True)
+            if isinstance(outcome, Exception):
+                raise outcome
+            return cast("T", outcome)
+
+        def write_alone(item: A) -> Deferred[T]:
+            return self._begin(_WRITTEN, self.writes, fn, lambda: self._write(one, (item,), {}))
+
+        gathering: Together[A, T] = Together(
+            self.writes.put,
+            partial(self._write_together, fn, one),
+            write_alone,
+            self.bus.publish,
+            counted,
+            most=WAITING,
+            patience=PATIENCE,
+            late=_late,
+            seconds=self._seconds,
+        )
+        settle = partial(self._settled, _WRITTEN)
+        return lambda item: gathering.put(item, settle)
 
     def read(self, fn: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> Deferred[T]:
         """Run ``fn(conn, *args)`` as one read-only transaction over one state of the database; raises as ``run``."""
@@ -157,9 +172,9 @@ class Database:
     def _begin(
         self,
         doing: str,
-        queue: Queue | Together,
-        fn: Callable[..., T],
-        work: Callable[..., tuple[T, frozenset[str]]],
+        queue: Queue,
+        fn: Callable[..., Any],
+        work: Callable[[], tuple[T, frozenset[str]]],
     ) -> Deferred[T]:
         settle = partial(self._settled, doing)
         return queue.put(work, settle) if self.meter is None else self.meter.put(queue, fn, work, settle)
@@ -192,19 +207,19 @@ class Database:
     def _write(self, fn: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[T, frozenset[str]]:
         return self._tried(lambda: self._write_once(fn, args, kwargs))
 
-    def _write_together(self, calls: Sequence[Call]) -> tuple[list[Outcome], frozenset[str]]:
-        if len(calls) > 1:
-            try:
-                return self._tried(lambda: write_together(self.engines, calls))
-            except (DBAPIError, sqlite3.Error) as error:
-                if trouble(error) is not None:
-                    return [(False, Failure())] * len(calls), _NO_NEWS
-                # One of them has taken the others with it: each for itself.
-        return [outcome_of(partial(self._write_alone, call)) for call in calls], _NO_NEWS
-
-    def _write_alone(self, call: Call) -> tuple[Any, frozenset[str]]:
-        (value, _), topics = self._write(call, (), {})
-        return value, topics
+    def _write_together(
+        self, fn: WriteMany[A, T], one: Callable[[Connection, A], T], items: Sequence[A]
+    ) -> tuple[list[tuple[bool, Any]], frozenset[str]]:
+        """One transaction for *items*, or one for each where they can't share it: their outcomes, and the topics."""
+        try:
+            told, topics = self._write(fn, (items,), {"alone": False})
+        except Exception as error:  # noqa: BLE001 - handed over as a Failure, as a thread would
+            if len(items) == 1 or trouble(error) is not None:
+                return [(False, Failure())] * len(items), _NO_NEWS
+            # One of them has taken the others with it: each for itself.
+            outcomes = [outcome_of(partial(self._write, one, (item,), {})) for item in items]
+            return outcomes, _NO_NEWS
+        return [_outcome(value) for value in told], topics
 
     def _tried(self, once: Callable[[], T]) -> T:
         """Make a transaction, and make it again where that may help."""
@@ -248,6 +263,13 @@ class Database:
                 if attempt == 2 or not error.connection_invalidated:  # noqa: PLR2004 - the second and last try
                     raise
         raise AssertionError("unreachable")
+
+
+def _outcome(value: object) -> tuple[bool, Any]:
+    """What comes of one of many: as of one that was alone, whose topics were told before."""
+    if isinstance(value, Exception):
+        return False, Failure(value)
+    return True, value if value is ALONE else (value, _NO_NEWS)
 
 
 def _late() -> Busy:

@@ -53,23 +53,73 @@ class Ready:
         """Run what returns nothing; how many rows it has written."""
         return self._run(conn, values, _written)  # type: ignore[no-any-return]
 
+    def each(self, conn: Connection, many: Sequence[Values]) -> list[list[Any]]:
+        """The rows for each of *many*, one after the other; PostgreSQL is sent all of them before it is waited for."""
+        if len(many) == 1 or conn.dialect.name != "postgresql":
+            return [self.all(conn, values) for values in many]
+        return self._run_many(conn, many, _all_rows, returning=True) if many else []
+
+    def run_each(self, conn: Connection, many: Sequence[Values]) -> None:
+        """Run what returns nothing for each of *many*."""
+        if len(many) == 1:
+            self.run(conn, many[0])
+        elif many:
+            self._run_many(conn, many, _nothing)
+
     def _run(self, conn: Connection, values: Values, read: Callable[[_Compiled, Any], Any]) -> Any:
-        dialect = conn.dialect
+        compiled = self._for(conn.dialect)
+        parameters = compiled.parameters(values)
+        return _sent(conn, compiled, parameters, lambda cursor: cursor.execute(compiled.sql, parameters), read)
+
+    def _run_many(
+        self, conn: Connection, many: Sequence[Values], read: Callable[[_Compiled, Any], Any], **options: Any
+    ) -> Any:
+        compiled = self._for(conn.dialect)
+        parameters = [compiled.parameters(values) for values in many]
+
+        def send(cursor: Any) -> None:
+            cursor.executemany(compiled.sql, parameters, **options)
+
+        return _sent(conn, compiled, parameters, send, read)
+
+    def _for(self, dialect: Dialect) -> _Compiled:
         compiled = self._compiled.get(dialect.name)
         if compiled is None:
             # Two threads may both compile it, to the same.
             compiled = self._compiled[dialect.name] = _Compiled(self._statement, self._columns, dialect)
-        parameters = compiled.parameters(values)
-        cursor = conn.connection.cursor()
-        for listener in conn.dispatch.before_cursor_execute:
-            listener(conn, cursor, compiled.sql, parameters, None, False)
-        try:
-            cursor.execute(compiled.sql, parameters)
-            return read(compiled, cursor)
-        except dialect.loaded_dbapi.Error as error:
-            raise _told(conn, compiled.sql, cursor, error) from error
-        finally:
-            cursor.close()
+        return compiled
+
+
+def _sent(
+    conn: Connection,
+    compiled: _Compiled,
+    parameters: Any,
+    send: Callable[[Any], object],
+    read: Callable[[_Compiled, Any], Any],
+) -> Any:
+    dialect = conn.dialect
+    cursor = conn.connection.cursor()
+    for listener in conn.dispatch.before_cursor_execute:
+        listener(conn, cursor, compiled.sql, parameters, None, False)
+    try:
+        send(cursor)
+        return read(compiled, cursor)
+    except dialect.loaded_dbapi.Error as error:
+        raise _told(conn, compiled.sql, cursor, error) from error
+    finally:
+        cursor.close()
+
+
+def _nothing(_: _Compiled, __: Any) -> None:
+    """What is read where nothing is returned."""
+
+
+def _all_rows(compiled: _Compiled, cursor: Any) -> list[list[Any]]:
+    """What psycopg's cursor has found for each of many."""
+    found = [compiled.rows(cursor)]
+    while cursor.nextset():
+        found.append(compiled.rows(cursor))
+    return found
 
 
 def _written(_: _Compiled, cursor: Any) -> int:

@@ -1,52 +1,94 @@
-"""Short transactions that wait for the writer at the same moment share one, and so one ``BEGIN`` and one ``COMMIT``.
+"""Writes that wait at the same moment are one transaction, made by one function that is given all of them.
 
-Each is a savepoint of its own in it: what one of them raises undoes that one and nobody else. None is answered before
-all of them are committed (docs/adr/0084-short-writes-share-a-commit.md).
+None is answered before all of them are committed (docs/adr/0084-answers-are-judged-together.md).
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, Generic, Protocol, TypeVar, cast
 
+import msgspec
 from sqlalchemy import Connection
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from ctfd_twisted.db.engine import Engines
-from ctfd_twisted.db.notices import EVERYTHING, taken_topics, touch
 from ctfd_twisted.db.queue import Settle
-from ctfd_twisted.db.trouble import trouble
 from ctfd_twisted.errors import Busy
+
+A = TypeVar("A")
+A_contra = TypeVar("A_contra", contravariant=True)
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 
 #: So many share a transaction at most: whoever was first waits for the last.
 LARGEST: Final = 32
 #: So many of the threads' turns are asked for at a time: while one is under way the next is in line already.
 _IN_LINE: Final = 2
 
-#: What a transaction calls, given its connection: a value and the topics beside those that are touched.
-Call = Callable[[Connection], tuple[Any, frozenset[str]]]
-#: Whether it succeeded, and what the call gave back, or the failure.
-Outcome = tuple[bool, Any]
+
+class Alone(msgspec.Struct, frozen=True):
+    """Said of one that would keep the others waiting: it gets a transaction of its own."""
 
 
-class _Piece:
-    __slots__ = ("asked", "call", "deferred", "settle")
+ALONE: Final = Alone()
 
-    def __init__(self, call: Call, settle: Settle, asked: float) -> None:
-        self.call = call
+
+class WriteMany(Protocol[A_contra, R_co]):
+    """One transaction for many."""
+
+    def __call__(
+        self, conn: Connection, asked: Sequence[A_contra], *, alone: bool
+    ) -> Sequence[R_co | Exception | Alone]:
+        """What comes of each of *asked*, in their order: its value, or the error that its caller is told.
+
+        It has written nothing for those whose outcome is an error. Anything that it raises undoes all of them, and then
+        each is done alone. *alone*: there is one, which may wait for a lock; otherwise nothing may, and it answers
+        ``ALONE`` for what would have to. It may be called again from the start, as with ``Database.run``.
+        """
+
+
+class _Piece(Generic[A]):
+    __slots__ = ("asked", "deferred", "item", "settle")
+
+    def __init__(self, item: A, settle: Settle, asked: float) -> None:
+        self.item = item
         self.settle = settle
         self.asked = asked
         self.deferred: Deferred[Any] = Deferred()
 
+    def tell(self, succeeded: bool, value: Any) -> None:  # noqa: FBT001 - an outcome
+        """Give the outcome to the caller, who may have left."""
+        if not self.deferred.called:
+            (self.deferred.callback if succeeded else self.deferred.errback)(value)
 
-class Together:
-    """What waits to share a transaction.
+
+class _Done(msgspec.Struct, frozen=True, eq=False):
+    """What has come of one turn: its pieces and their outcomes, the topics of all, and when it began and ended."""
+
+    pieces: list[_Piece[Any]]
+    outcomes: list[tuple[bool, Any]]
+    news: frozenset[str]
+    began: float
+    ended: float
+
+
+class Counted(Protocol):
+    """Counts one of many: the seconds that it waited and that its transaction took, and its outcome."""
+
+    def __call__(self, waited: float, took: float, outcome: tuple[bool, Any]) -> None:
+        """Count it."""
+
+
+class Together(Generic[A, R]):
+    """What waits to be written together.
 
     :param start: puts work in line for a thread, as ``Queue.put`` does.
-    :param write: makes the transaction of many calls, in a thread: one outcome for each, and the topics of all.
+    :param write: makes the transaction of many, in a thread: an outcome for each, and the topics of all.
+    :param alone: makes a transaction of one, for which the first had no time.
     :param publish: tells topics.
+    :param counted: counts what was done.
     :param most: so many may wait; more are refused.
     :param patience: seconds after which what waits is not begun any more.
     :param late: what is raised instead then.
@@ -54,9 +96,11 @@ class Together:
 
     def __init__(
         self,
-        start: Callable[[Callable[[], Any]], Deferred[Any]],
-        write: Callable[[Sequence[Call]], tuple[list[Outcome], frozenset[str]]],
+        start: Callable[[Callable[[], _Done]], Deferred[_Done]],
+        write: Callable[[Sequence[A]], tuple[list[tuple[bool, Any]], frozenset[str]]],
+        alone: Callable[[A], Deferred[R]],
         publish: Callable[[frozenset[str]], None],
+        counted: Counted,
         *,
         most: int,
         patience: float,
@@ -65,21 +109,23 @@ class Together:
     ) -> None:
         self._start = start
         self._write = write
+        self._alone = alone
         self._publish = publish
+        self._counted = counted
         self._most = most
         self._patience = patience
         self._late = late
         self._seconds = seconds
         # The reactor's thread appends, and takes away whoever has left; a writer takes from the other end. Each is one
         # step of a deque.
-        self._waiting: deque[_Piece] = deque()
+        self._waiting: deque[_Piece[A]] = deque()
         self._in_line = 0
 
-    def put(self, call: Call, settle: Settle) -> Deferred[Any]:
-        """Do *call* with others and give back what *settle* makes of it; otherwise as ``Queue.put``."""
+    def put(self, item: A, settle: Settle) -> Deferred[R]:
+        """Write *item* with others and give back what *settle* makes of its outcome; otherwise as ``Queue.put``."""
         if len(self._waiting) >= self._most:
             raise self._late()
-        piece = _Piece(call, settle, self._seconds())
+        piece = _Piece(item, settle, self._seconds())
         piece.deferred = Deferred(lambda _: self._leave(piece))
         self._waiting.append(piece)
         if self._in_line < _IN_LINE:
@@ -91,7 +137,7 @@ class Together:
                     raise
         return piece.deferred
 
-    def _leave(self, piece: _Piece) -> None:
+    def _leave(self, piece: _Piece[A]) -> None:
         try:
             self._waiting.remove(piece)
         except ValueError:
@@ -102,29 +148,34 @@ class Together:
         self._in_line += 1
         done.addBoth(self._told)
 
-    def _work(self) -> tuple[list[_Piece], list[Outcome], frozenset[str]]:
+    def _work(self) -> _Done:
         """Take what waits, and do it; in a thread."""
-        begins = self._seconds()
-        taken: list[_Piece] = []
-        late: list[_Piece] = []
+        began = self._seconds()
+        taken: list[_Piece[A]] = []
+        late: list[_Piece[A]] = []
         try:
             while len(taken) < LARGEST:
                 piece = self._waiting.popleft()
-                (late if begins - piece.asked > self._patience else taken).append(piece)
+                (late if began - piece.asked > self._patience else taken).append(piece)
         except IndexError:
             pass  # that was all
-        try:
-            outcomes, news = self._write([piece.call for piece in taken])
-        except BaseException:  # noqa: BLE001 - handed over, as a thread would
-            outcomes, news = [(False, Failure())] * len(taken), frozenset()
-        return taken + late, outcomes + [(False, Failure(self._late()))] * len(late), news
+        outcomes: list[tuple[bool, Any]] = []
+        news: frozenset[str] = frozenset()
+        if taken:
+            try:
+                outcomes, news = self._write([piece.item for piece in taken])
+            except BaseException:  # noqa: BLE001 - handed over, as a thread would
+                outcomes = [(False, Failure())] * len(taken)
+        outcomes += [(False, Failure(self._late()))] * len(late)
+        return _Done(taken + late, outcomes, news, began, self._seconds())
 
-    def _told(self, done: tuple[list[_Piece], list[Outcome], frozenset[str]] | Failure) -> None:
+    def _told(self, result: _Done | Failure) -> None:
         self._in_line -= 1
+        settled: list[tuple[_Piece[A], bool, Any]] = []
         # A turn that came too late has taken nothing: of those who wait each is looked at when the next one comes.
-        pieces, outcomes, news = ([], [], frozenset()) if isinstance(done, Failure) else done
-        self._publish(news)
-        settled = [(piece, *piece.settle(*outcome)) for piece, outcome in zip(pieces, outcomes, strict=True)]
+        if isinstance(result, _Done):
+            self._publish(result.news)
+            settled += self._settled(result)
         if self._waiting and self._in_line < _IN_LINE:
             try:
                 self._line_up()
@@ -133,46 +184,26 @@ class Together:
                     settled += [(piece, False, Failure(busy)) for piece in self._waiting]
                     self._waiting.clear()
         for piece, succeeded, value in settled:
-            if piece.deferred.called:
-                continue  # its caller has left
-            if succeeded:
-                piece.deferred.callback(value)
-            else:
-                piece.deferred.errback(value)
+            piece.tell(succeeded, value)
 
+    def _settled(self, done: _Done) -> list[tuple[_Piece[A], bool, Any]]:
+        """What the callers are told; what has to be done alone is begun, and told later."""
+        settled: list[tuple[_Piece[A], bool, Any]] = []
+        for piece, (succeeded, value) in zip(cast("list[_Piece[A]]", done.pieces), done.outcomes, strict=True):
+            if value is ALONE:
+                self._do_alone(piece)
+                continue
+            outcome = piece.settle(succeeded, value)
+            self._counted(done.began - piece.asked, done.ended - done.began, outcome)
+            settled.append((piece, *outcome))
+        return settled
 
-def write_together(engines: Engines, calls: Sequence[Call]) -> tuple[list[Outcome], frozenset[str]]:
-    """Make *calls* in one transaction on an SQLite file, in their order: one outcome for each, and the topics of all.
-
-    Raises ``DBAPIError`` where nothing was stored: the database can't be used, or all came to nothing at the commit.
-    """
-    with engines.writer() as conn:
-        taken_topics(conn)  # what a rolled-back transaction left on this connection
-        transaction = conn.begin()
+    def _do_alone(self, piece: _Piece[A]) -> None:
+        if piece.deferred.called:
+            return  # nothing was begun for it, and nobody waits any more
         try:
-            outcomes = [_within(conn, call) for call in calls]
-            news = taken_topics(conn)
-            if engines.commit(transaction):
-                news |= {EVERYTHING}
-        except BaseException:
-            transaction.rollback()
-            raise
-    return outcomes, news
-
-
-def _within(conn: Connection, call: Call) -> Outcome:
-    """Do *call* in a savepoint of its own, through the driver: SQLAlchemy's would cost as much as the call."""
-    execute = conn.connection.driver_connection.execute  # type: ignore[union-attr]
-    before = taken_topics(conn)
-    execute("SAVEPOINT ctfp_one")
-    try:
-        outcome: Outcome = True, call(conn)
-    except Exception as error:
-        if trouble(error) is not None:
-            raise
-        outcome = False, Failure()
-        execute("ROLLBACK TO ctfp_one")
-        taken_topics(conn)
-    execute("RELEASE ctfp_one")
-    touch(conn, *before)
-    return outcome
+            alone = self._alone(piece.item)
+        except Busy:
+            piece.tell(False, Failure())
+            return
+        alone.addCallbacks(lambda value: piece.tell(True, value), lambda failure: piece.tell(False, failure))

@@ -83,16 +83,24 @@ def recompute_values(conn: Connection, challenge_ids: Iterable[int] | None = Non
     return values
 
 
-def recompute_value(
-    conn: Connection, kind: IChallengeType, settings: Mapping[str, Any], challenge_id: int, *, teams_mode: bool
-) -> int | None:
-    """The same as ``recompute_values`` for one challenge whose kind and settings are known, after a solve of it."""
-    stored = _LOCKED.scalar(conn, {"challenge": challenge_id})
-    solved = _COUNTED[teams_mode].scalar(conn, {"challenge": challenge_id})
-    value = kind.value_after(settings, solved)
-    if value is not None and value != stored:
-        _REVALUE.run(conn, {"challenge": challenge_id, "worth": value})
-    return value
+def recount(conn: Connection, worth: Worth, *, teams_mode: bool) -> dict[int, int]:
+    """Make the stored values of *worth* right after new solves, and give back how many solves of each count now.
+
+    ``recompute_values`` for challenges whose kind and settings are known, and are asked for often.
+    """
+    # Locked in the order of ids, as there.
+    numbers = sorted(worth)
+    facts = [{"challenge": number} for number in numbers]
+    stored = [row.value for (row,) in _LOCKED.each(conn, facts)]
+    counts = {number: row[0] for number, (row,) in zip(numbers, _COUNTED[teams_mode].each(conn, facts), strict=True)}
+    revalued = []
+    for number, before in zip(numbers, stored, strict=True):
+        kind, settings = worth[number]
+        value = kind.value_after(settings, counts[number])
+        if value is not None and value != before:
+            revalued.append({"challenge": number, "worth": value})
+    _REVALUE.run_each(conn, revalued)
+    return counts
 
 
 def frozen_values(conn: Connection, competition: Competition) -> dict[int, int]:

@@ -7,11 +7,13 @@ call to the commit, and on PostgreSQL transactions that emit follow one another 
 from __future__ import annotations
 
 import secrets
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, bindparam, exists, func, insert, not_, select, text
+import msgspec
+from sqlalchemy import Connection, bindparam, func, insert, not_, select, text
 
 from ctfd_twisted.db.notices import touch
 from ctfd_twisted.db.ready import Ready
@@ -21,7 +23,10 @@ from ctfd_twisted.webhooks.bodies import king_changed, solve_created, team_creat
 from ctfd_twisted.webhooks.events import Event, FirstBloodCreated, SolveCreated
 from ctfd_twisted.webhooks.tables import deliveries, endpoints, events
 
-__all__ = ["advance", "emit", "emit_solve", "king_changed", "solve_created", "team_created", "user_created"]
+__all__ = [
+    "NewSolve", "advance", "emit", "emit_solve", "emit_solves",
+    "king_changed", "solve_created", "team_created", "user_created",
+]  # fmt: skip
 
 # Both dialects read it alike. The row stays locked until the commit, so nobody else is given a number before this one
 # is known to be used or given back.
@@ -48,6 +53,14 @@ _LISTENERS: Final = (
 )
 
 
+class NewSolve(msgspec.Struct, frozen=True):
+    """A solve of *at*; ``listed``: the account that solved is neither hidden nor banned."""
+
+    at: datetime
+    solve: SolveCreated
+    listed: bool
+
+
 def emit(conn: Connection, now: datetime, *happened: Event) -> None:
     """Write *happened* to the log, in order, and owe each to every active endpoint that asked for it.
 
@@ -61,21 +74,39 @@ def emit(conn: Connection, now: datetime, *happened: Event) -> None:
         for seq, event in enumerate(happened, first)
     ]
     if _RECORD_ONE.scalar(conn, rows[0]) if len(rows) == 1 else conn.execute(_RECORD, rows).scalars().all()[0]:
-        _owe(conn, now, rows)
+        _owe(conn, rows)
 
 
 def emit_solve(conn: Connection, now: datetime, solve: SolveCreated, *, listed: bool, teams_mode: bool) -> None:
-    """Emit ``solve.created`` for a solve stored in this transaction, and ``first_blood.created`` where it is one.
+    """``emit_solves`` for one."""
+    emit_solves(conn, (NewSolve(now, solve, listed),), teams_mode=teams_mode)
 
-    *listed*: the solving account is neither hidden nor banned. Whether a listed account was earlier is asked under the
-    log's lock, so of two solves at once exactly one is the first.
+
+def emit_solves(conn: Connection, solved: Sequence[NewSolve], *, teams_mode: bool) -> None:
+    """Emit ``solve.created`` for solves stored in this transaction, and ``first_blood.created`` where one is the first.
+
+    Whether a listed account was earlier is asked under the log's lock, so of two solves at once exactly one is the
+    first: of those given here the one that is given first.
     """
-    row = {"seq": advance(conn, 1), "event": solve.NAME, "body": solve.body(), "created": now}
-    found = _RECORD_SOLVE[teams_mode].first(conn, {**row, "challenge": solve.challenge_id, "own": solve.id})
-    if found.listening:
-        _owe(conn, now, [row])
-    if listed and not found.earlier:
-        emit(conn, now, FirstBloodCreated.of(solve))
+    first = advance(conn, len(solved)) - len(solved) + 1
+    rows = [
+        {"seq": seq, "event": one.solve.NAME, "body": one.solve.body(), "created": one.at}
+        for seq, one in enumerate(solved, first)
+    ]
+    own = Counter(one.solve.challenge_id for one in solved if one.listed)
+    facts = [
+        {**row, "challenge": one.solve.challenge_id, "most": own[one.solve.challenge_id] + 1}
+        for row, one in zip(rows, solved, strict=True)
+    ]
+    found = [row for (row,) in _RECORD_SOLVE[teams_mode].each(conn, facts)]
+    if found[0].listening:
+        _owe(conn, rows)
+    bloods: dict[int, NewSolve] = {}
+    for row, one in zip(found, solved, strict=True):
+        if one.listed and row.solvers == own[one.solve.challenge_id]:
+            bloods.setdefault(one.solve.challenge_id, one)
+    for one in bloods.values():
+        emit(conn, one.at, FirstBloodCreated.of(one.solve))
 
 
 def advance(conn: Connection, count: int) -> int:
@@ -87,7 +118,7 @@ def advance(conn: Connection, count: int) -> int:
     return int(_ADVANCE.scalar(conn, {"count": count}))
 
 
-def _owe(conn: Connection, now: datetime, rows: Sequence[dict[str, Any]]) -> None:
+def _owe(conn: Connection, rows: Sequence[dict[str, Any]]) -> None:
     listeners = conn.execute(_LISTENERS).all()
     owed = [
         {
@@ -96,7 +127,7 @@ def _owe(conn: Connection, now: datetime, rows: Sequence[dict[str, Any]]) -> Non
             "seq": row["seq"],
             "state": "pending",
             "attempts": 0,
-            "created": now,
+            "created": row["created"],
         }
         for row in rows
         for endpoint in listeners
@@ -108,16 +139,21 @@ def _owe(conn: Connection, now: datetime, rows: Sequence[dict[str, Any]]) -> Non
 
 
 def _recording(*, teams_mode: bool) -> Ready:
-    """The insert of a solve's event, which also tells whether somebody who is listed was earlier."""
+    """The insert of a solve's event, which also tells how many listed accounts have solved it, ``most`` at most."""
     kind = account_kind(teams_mode=teams_mode)
     unlisted = select(kind.table.c.id).where(not_(kind.listed))
-    earlier = exists().where(
-        solves.c.challenge_id == bindparam("challenge"),
-        solves.c.id != bindparam("own"),
-        kind.of(solves).is_not(None),
-        kind.of(solves).not_in(unlisted),
+    some = (
+        select(solves.c.id)
+        .where(
+            solves.c.challenge_id == bindparam("challenge"),
+            kind.of(solves).is_not(None),
+            kind.of(solves).not_in(unlisted),
+        )
+        .limit(bindparam("most"))
+        .subquery()
     )
-    return Ready(insert(events).returning(_LISTENING, earlier.label("earlier")), _COLUMNS)
+    solvers = select(func.count()).select_from(some).scalar_subquery().label("solvers")
+    return Ready(insert(events).returning(_LISTENING, solvers), _COLUMNS)
 
 
 _RECORD_SOLVE: Final = {teams_mode: _recording(teams_mode=teams_mode) for teams_mode in (False, True)}

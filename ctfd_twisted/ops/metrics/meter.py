@@ -9,15 +9,12 @@ from functools import partial
 from types import CodeType
 from typing import Any, Final
 
-from sqlalchemy import Connection
 from twisted.application.service import Service
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall
-from twisted.python.failure import Failure
 
 from ctfd_twisted.db.queue import Queue, Settle
-from ctfd_twisted.db.together import Together
 from ctfd_twisted.errors import Busy, DomainError
 from ctfd_twisted.http.routes import Route
 from ctfd_twisted.ops.metrics.figures import (
@@ -84,34 +81,38 @@ class Meter:
         answers.statuses[status] += 1
         answers.timings.add(self._seconds() - began)
 
-    def put(
-        self, queue: Queue | Together, fn: Callable[..., Any], work: Callable[..., Any], settle: Settle
-    ) -> Deferred[Any]:
+    def put(self, queue: Queue, fn: Callable[..., Any], work: Callable[[], Any], settle: Settle) -> Deferred[Any]:
         """Put the transaction *fn* into *queue*, and count how long it waited, how long it took, and how it ended."""
-        figures = self._of(fn)
         asked = self._seconds()
         times: list[float] = []
 
-        def timed(*given: Connection) -> Any:
+        def timed() -> Any:
             times.append(self._seconds())
             try:
-                return work(*given)
+                return work()
             finally:
                 times.append(self._seconds())
 
         def settled(succeeded: bool, value: Any) -> tuple[bool, Any]:  # noqa: FBT001 - the queue's callback
-            succeeded, value = settle(succeeded, value)
-            figures.outcomes["done" if succeeded else _outcome(value)] += 1
+            outcome = settle(succeeded, value)
             if times:
-                figures.waited += times[0] - asked
-                figures.timings.add(times[1] - times[0])
-            return succeeded, value
+                self.counted(fn, times[0] - asked, times[1] - times[0], outcome)
+            else:
+                self._of(fn).outcomes[_ended(*outcome)] += 1
+            return outcome
 
         try:
             return queue.put(timed, settled)
         except Busy:
-            figures.outcomes["busy"] += 1
+            self._of(fn).outcomes["busy"] += 1
             raise
+
+    def counted(self, fn: Callable[..., Any], waited: float, took: float, outcome: tuple[bool, Any]) -> None:
+        """Count one of those that the transaction *fn* was made for."""
+        figures = self._of(fn)
+        figures.outcomes[_ended(*outcome)] += 1
+        figures.waited += waited
+        figures.timings.add(took)
 
     def built(self, build: Callable[..., Any], *, grown: bool = False) -> None:
         """Count that what *build* makes is made, or brought up to date."""
@@ -244,10 +245,13 @@ def _waits(named: list[tuple[Labels, _Transactions]]) -> Family:
     return Family("ctfplatform_transaction_wait_seconds", "summary", help_, samples)
 
 
-def _outcome(failure: Failure) -> str:
-    if failure.check(Busy):
+def _ended(succeeded: bool, value: Any) -> str:  # noqa: FBT001 - an outcome
+    """How a transaction ended; *value* is a ``Failure`` where it did not succeed."""
+    if succeeded:
+        return "done"
+    if value.check(Busy):
         return "busy"
-    return "refused" if failure.check(DomainError) else "failed"
+    return "refused" if value.check(DomainError) else "failed"
 
 
 def _named(fn: Any) -> str:

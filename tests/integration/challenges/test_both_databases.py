@@ -9,7 +9,7 @@ from sqlalchemy import Connection, select
 
 from ctfd_twisted.accounts.tables import audience_members, audiences
 from ctfd_twisted.challenges import flags_store, parts, store
-from ctfd_twisted.challenges.attempts import attempt, preview
+from ctfd_twisted.challenges.attempts import preview
 from ctfd_twisted.challenges.catalogue import Ratings, read_catalogue
 from ctfd_twisted.challenges.own import Own, Rating, Who, read_own
 from ctfd_twisted.challenges.recording import NewAttempt
@@ -36,12 +36,13 @@ from ctfd_twisted.scoring.live_board import LiveBoard
 from ctfd_twisted.scoring.scoreboard import Top, read_top, top_answer
 from ctfd_twisted.scoring.tables import unlocks
 from ctfd_twisted.testing import result_of
+from ctfd_twisted.testing.answers import attempt
 from ctfd_twisted.testing.builders import a_challenge, a_flag, a_solve, a_team, a_user, an_award
 
 
 def answered(conn: Connection, now: datetime, user_id: int, challenge_id: int, text: str = "flag{right}") -> str:
-    new = NewAttempt(user_id, is_admin=False, challenge_id=challenge_id, submission=text, address="2001:db8::1")
-    return attempt(conn, now, new).status
+    new = NewAttempt(now, user_id, is_admin=False, challenge_id=challenge_id, submission=text, address="2001:db8::1")
+    return attempt(conn, new).status
 
 
 def test_a_challenge_ends_and_its_end_goes_with_it(any_conn: Connection, now: datetime) -> None:

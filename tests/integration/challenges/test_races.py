@@ -24,29 +24,41 @@ PROCESSES = 4
 #: Sends the answers that it reads, one ``user challenge text`` a line, all at once; prints the status of each.
 SENDER = """
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from queue import SimpleQueue
 
-from ctfd_twisted.challenges.attempts import attempt
+from twisted.python.threadpool import ThreadPool
+
+from ctfd_twisted.challenges.attempts import attempts
 from ctfd_twisted.challenges.recording import NewAttempt
 from ctfd_twisted.db.database import Database, start_inline
 from ctfd_twisted.db.engine import open_engines
 from ctfd_twisted.db.notices import Bus
-from ctfd_twisted.testing import result_of
+from ctfd_twisted.db.threads import start_in
 
-db = Database(open_engines(sys.argv[1]), Bus(), write=start_inline, read=start_inline)
+engines = open_engines(sys.argv[1])
+# As the platform has it: one writer in each process on a file, several on a server.
+writers = 1 if engines.dialect == "sqlite" else 8
+pool = ThreadPool(writers, writers)
+pool.start()
+# This thread is the reactor's: it does what the others ask of it.
+calls = SimpleQueue()
+start = start_in(pool, lambda fn, *args: calls.put((fn, args)))
+db = Database(engines, Bus(), write=start, read=start_inline, writers=writers)
+send = db.together(attempts)
 now = datetime(2026, 3, 14, tzinfo=UTC)
-
-def send(line):
-    user, challenge, text = line.split()
-    new = NewAttempt(int(user), False, int(challenge), text, "::1")
-    return result_of(db.run(attempt, now, new)).status
 
 print("ready", flush=True)
 lines = sys.stdin.read().splitlines()
-# As the platform has it: one writer in each process on a file, several on a server.
-with ThreadPoolExecutor(1 if db.dialect == "sqlite" else 8) as threads:
-    print(*threads.map(send, lines))
+told = []
+for line in lines:
+    user, challenge, text = line.split()
+    send(NewAttempt(now, int(user), False, int(challenge), text, "::1")).addBoth(told.append)
+while len(told) < len(lines):
+    fn, args = calls.get()
+    fn(*args)
+print(*[getattr(outcome, "status", outcome) for outcome in told])
+pool.stop()
 db.close()
 """
 
@@ -127,3 +139,19 @@ def test_solves_at_once_all_count_and_one_is_first(conn: Connection, database_ur
     assert sent(database_url, [(user, challenge, "flag{right}") for user in users]) == {"correct": 40}
     assert conn.execute(select(challenges.c.value)).scalar() == logarithmic(500, 100, 50, 40)
     assert happened(conn) == {"solve.created": 40, "first_blood.created": 1}
+
+
+def test_solves_of_many_challenges_at_once_all_count(conn: Connection, database_url: str) -> None:
+    """Each process has the challenges in an order of its own, in which it would wait for the others for ever."""
+    users = [a_user(conn) for _ in range(16)]
+    numbers = [a_challenge(conn, dynamic={"decay": 50}) for _ in range(6)]
+    for number in numbers:
+        a_flag(conn, number)
+    conn.commit()
+    answers = [
+        (user, number, "flag{right}") for user in users for number in (numbers if user % 2 else reversed(numbers))
+    ]
+    assert sent(database_url, answers) == {"correct": 96}
+    values = conn.execute(select(challenges.c.value)).scalars().all()
+    assert values == [logarithmic(500, 100, 50, 16)] * 6
+    assert happened(conn) == {"solve.created": 96, "first_blood.created": 6}

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, func, select, text
 from ctfd_twisted.accounts.deletion import delete_user
 from ctfd_twisted.accounts.membership import remove_member
 from ctfd_twisted.accounts.tables import users
-from ctfd_twisted.challenges.attempts import attempt
+from ctfd_twisted.challenges.attempts import attempts
 from ctfd_twisted.challenges.recording import NewAttempt
 from ctfd_twisted.competition.store import write_config
 from ctfd_twisted.db.database import Database, start_inline
@@ -70,7 +70,7 @@ def answered_meanwhile(nodes: list[Database], new: NewAttempt, change: Callable[
 
         def changed(conn: Connection) -> Any:
             change(conn)
-            answer = thread.submit(lambda: result_of(nodes[1].run(attempt, NOW, new)).status)
+            answer = thread.submit(lambda: result_of(nodes[1].together(attempts)(new)).status)
             wait_for_a_waiting_one(conn)
             return answer
 
@@ -92,7 +92,9 @@ def left(conn: Connection) -> tuple[Any, Any]:
 @pytest.mark.parametrize("submission", ["flag{right}", "wrong"])
 def test_who_is_taken_out_of_the_team_answers_for_nobody(nodes: list[Database], submission: str) -> None:
     scene = result_of(nodes[0].run(prepared))
-    new = NewAttempt(scene.member, is_admin=False, challenge_id=scene.challenge, submission=submission, address="::1")
+    new = NewAttempt(
+        NOW, scene.member, is_admin=False, challenge_id=scene.challenge, submission=submission, address="::1"
+    )
     told = answered_meanwhile(nodes, new, lambda conn: remove_member(conn, scene.team, scene.member))
     assert told == "forbidden"
     assert result_of(nodes[0].read(left)) == (0, 2)
@@ -101,7 +103,9 @@ def test_who_is_taken_out_of_the_team_answers_for_nobody(nodes: list[Database], 
 @pytest.mark.parametrize("submission", ["flag{right}", "wrong"])
 def test_who_is_deleted_answers_nothing(nodes: list[Database], submission: str) -> None:
     scene = result_of(nodes[0].run(prepared))
-    new = NewAttempt(scene.member, is_admin=False, challenge_id=scene.challenge, submission=submission, address="::1")
+    new = NewAttempt(
+        NOW, scene.member, is_admin=False, challenge_id=scene.challenge, submission=submission, address="::1"
+    )
     told = answered_meanwhile(nodes, new, lambda conn: delete_user(conn, scene.other, scene.member))
     assert told == "forbidden"
     assert result_of(nodes[0].read(left)) == (0, 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -14,14 +14,14 @@ from sqlalchemy.exc import IntegrityError
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 
-from ctfd_twisted.challenges.attempts import Outcome, attempt
+from ctfd_twisted.challenges.attempts import Outcome, attempts
 from ctfd_twisted.challenges.recording import NewAttempt
 from ctfd_twisted.competition.store import write_config
 from ctfd_twisted.db.database import PATIENCE, WAITING, Database, Done, start_inline
 from ctfd_twisted.db.engine import open_engines
 from ctfd_twisted.db.notices import Bus, touch
-from ctfd_twisted.db.together import LARGEST
-from ctfd_twisted.errors import Busy, NotFound
+from ctfd_twisted.db.together import ALONE, LARGEST, Alone
+from ctfd_twisted.errors import Busy, Forbidden, NotFound
 from ctfd_twisted.scoring.tables import solves, submissions
 from ctfd_twisted.testing import result_of
 from ctfd_twisted.testing.builders import a_challenge, a_flag, a_user
@@ -71,15 +71,24 @@ def writer(sqlite_template: Path, tmp_path: Path) -> Iterator[Writer]:
     one.db.close()
 
 
-def add(conn: Connection, name: str, *topics: str) -> str:
-    touch(conn, *topics)
-    conn.execute(text("INSERT INTO things VALUES (:name)"), {"name": name})
-    return name.upper()
+def add(conn: Connection, asked: Sequence[str], *, alone: bool = False) -> list[str | Exception | Alone]:
+    """Store names: those in capitals are told as an error, those that begin with a question mark get to be alone."""
+    outcomes: list[str | Exception | Alone] = []
+    for name in asked:
+        if name.isupper():
+            outcomes.append(NotFound())
+        elif name.startswith("?") and not alone:
+            outcomes.append(ALONE)
+        else:
+            conn.execute(text("INSERT INTO things VALUES (:name)"), {"name": name})
+            touch(conn, f"topic {name}")
+            outcomes.append(name.upper())
+    return outcomes
 
 
-def add_and_fail(conn: Connection, name: str) -> str:
-    add(conn, name, "never")
-    raise NotFound
+def add_one(conn: Connection, name: str) -> None:
+    """The same for one, within another transaction."""
+    add(conn, (name,))
 
 
 def things(writer: Writer) -> list[str]:
@@ -94,8 +103,16 @@ def refused(one: Deferred[Any]) -> type[BaseException] | None:
     return failures[0].type if failures else None
 
 
-def test_those_who_wait_are_one_transaction_in_their_order(writer: Writer) -> None:
-    waiting = [writer.db.run_together(add, name, f"topic {name}") for name in "cab"]
+Put = Callable[[str], Deferred[str]]
+
+
+@pytest.fixture
+def put(writer: Writer) -> Put:
+    return writer.db.together(add)
+
+
+def test_those_who_wait_are_one_transaction_in_their_order(writer: Writer, put: Put) -> None:
+    waiting = [put(name) for name in "cab"]
     writer.work()
     assert [result_of(one) for one in waiting] == ["C", "A", "B"]
     assert things(writer) == ["c", "a", "b"]
@@ -103,57 +120,92 @@ def test_those_who_wait_are_one_transaction_in_their_order(writer: Writer) -> No
     assert writer.heard == [{"topic a", "topic b", "topic c"}]
 
 
-def test_nobody_is_answered_before_all_are_committed_and_told(writer: Writer) -> None:
+def test_nobody_is_answered_before_all_are_committed_and_told(writer: Writer, put: Put) -> None:
     seen: list[tuple[list[str], int]] = []
     for name in "ab":
-        one = writer.db.run_together(add, name, name)
-        one.addCallback(lambda _: seen.append((things(writer), len(writer.heard))))
+        put(name).addCallback(lambda _: seen.append((things(writer), len(writer.heard))))
     writer.work()
     assert seen == [(["a", "b"], 1)] * 2
 
 
-def test_what_raises_is_undone_alone(writer: Writer) -> None:
-    calls = [(add, "a"), (add_and_fail, "b"), (add, "a"), (add, "c")]
-    waiting = [writer.db.run_together(fn, name) for fn, name in calls]
+def test_an_error_is_told_to_its_own_caller(writer: Writer, put: Put) -> None:
+    waiting = [put(name) for name in "aBc"]
     writer.work()
-    assert [refused(one) for one in waiting] == [None, NotFound, IntegrityError, None]
+    assert [refused(one) for one in waiting] == [None, NotFound, None]
     assert things(writer) == ["a", "c"]
     assert writer.begun == 1
-    assert writer.heard == []
 
 
-def test_where_the_commit_fails_each_is_tried_for_itself(writer: Writer) -> None:
+def test_where_one_breaks_the_transaction_each_is_done_alone(writer: Writer, put: Put) -> None:
+    waiting = [put(name) for name in "abac"]
+    writer.work()
+    assert [refused(one) for one in waiting] == [None, None, IntegrityError, None]
+    assert things(writer) == ["a", "b", "c"]
+    assert writer.heard == [{"topic a"}, {"topic b"}, {"topic c"}]
+
+
+def test_one_that_breaks_its_own_transaction_is_not_done_twice(writer: Writer, put: Put) -> None:
+    writer.now(add_one, "a")
+    again = put("a")
+    writer.work()
+    assert refused(again) is IntegrityError
+    assert writer.begun == 1
+
+
+def test_where_the_commit_fails_each_is_done_alone(writer: Writer) -> None:
     writer.now(
         lambda conn: conn.execute(
             text("CREATE TABLE owned (user_id INTEGER REFERENCES users (id) DEFERRABLE INITIALLY DEFERRED)")
         ).close()
     )
 
-    def own_nobodys(conn: Connection) -> None:
-        conn.execute(text("INSERT INTO owned VALUES (1000000)"))
+    def own(conn: Connection, asked: Sequence[int | None], *, alone: bool) -> list[int | None]:
+        del alone
+        for user in asked:
+            conn.execute(text("INSERT INTO owned VALUES (:user)"), {"user": user})
+        return list(asked)
 
-    waiting: list[Deferred[Any]] = [writer.db.run_together(add, "a", "a"), writer.db.run_together(own_nobodys)]
-    waiting.append(writer.db.run_together(add, "b"))
+    own_it = writer.db.together(own)
+    waiting = [own_it(user) for user in (None, 1_000_000, None)]
     writer.work()
     assert [refused(one) for one in waiting] == [None, IntegrityError, None]
-    assert things(writer) == ["a", "b"]
-    assert writer.heard == [{"a"}]
+    owned = text("SELECT count(*) FROM owned")
+    assert result_of(writer.db.read(lambda conn: conn.execute(owned).scalar())) == 2
 
 
 def test_all_are_sent_away_where_the_database_cannot_be_used(writer: Writer) -> None:
-    def fill_the_disk(conn: Connection) -> None:
+    def fill_the_disk(conn: Connection, asked: Sequence[str], *, alone: bool) -> list[str | Exception | Alone]:
         pages = conn.exec_driver_sql("PRAGMA page_count").scalar_one()
         conn.exec_driver_sql(f"PRAGMA max_page_count={pages}")
-        add(conn, "x" * 1_000_000)
+        return add(conn, [name * 1_000_000 for name in asked], alone=alone)
 
-    waiting: list[Deferred[Any]] = [writer.db.run_together(add, "a"), writer.db.run_together(fill_the_disk)]
+    fill = writer.db.together(fill_the_disk)
+    waiting = [fill("a"), fill("b")]
     writer.work()
     assert [refused(one) for one in waiting] == [Busy, Busy]
     assert things(writer) == []
 
 
-def test_who_leaves_before_is_not_begun(writer: Writer) -> None:
-    leaving, staying = (writer.db.run_together(add, name) for name in "ab")
+def test_who_would_keep_others_waiting_is_done_alone_and_later(writer: Writer, put: Put) -> None:
+    told: list[str] = []
+    for name in ("?first", "a", "b"):
+        put(name).addCallback(told.append)
+    writer.work()
+    assert told == ["A", "B", "?FIRST"]
+    assert things(writer) == ["a", "b", "?first"]
+    assert writer.begun == 2
+    assert writer.heard == [{"topic a", "topic b"}, {"topic ?first"}]
+
+
+def test_one_that_is_done_alone_may_fail_alone(writer: Writer, put: Put) -> None:
+    writer.now(lambda conn: add(conn, ("?there",), alone=True))
+    waiting = [put("?there"), put("a")]
+    writer.work()
+    assert [refused(one) for one in waiting] == [IntegrityError, None]
+
+
+def test_who_leaves_before_is_not_begun(writer: Writer, put: Put) -> None:
+    leaving, staying = put("a"), put("b")
     leaving.cancel()
     writer.work()
     assert refused(leaving) is CancelledError
@@ -161,60 +213,64 @@ def test_who_leaves_before_is_not_begun(writer: Writer) -> None:
     assert things(writer) == ["b"]
 
 
-def test_who_comes_meanwhile_is_next(writer: Writer) -> None:
+def test_who_comes_meanwhile_is_next(writer: Writer, put: Put) -> None:
     def one_more(conn: Connection) -> None:
-        add(conn, "a")
-        writer.db.run_together(add, "b")
+        add_one(conn, "a")
+        put("b")
+        put("c")
 
-    writer.db.run_together(one_more)
+    writer.db.run(one_more)
     writer.work()
-    assert things(writer) == ["a", "b"]
+    assert things(writer) == ["a", "b", "c"]
     assert writer.begun == 2
 
 
-def test_no_more_share_one_than_is_bearable(writer: Writer) -> None:
-    names = [f"{number:03}" for number in range(2 * LARGEST + 1)]
+def test_no_more_share_one_than_is_bearable(writer: Writer, put: Put) -> None:
+    names = [f"a{number:03}" for number in range(2 * LARGEST + 1)]
     for name in names:
-        writer.db.run_together(add, name)
+        put(name)
     writer.work()
     assert things(writer) == names
     assert writer.begun == 3
 
 
-def test_too_many_and_too_late_are_sent_away(writer: Writer) -> None:
-    waiting = [writer.db.run_together(add, str(number)) for number in range(WAITING)]
+def test_too_many_and_too_late_are_sent_away(writer: Writer, put: Put) -> None:
+    waiting = [put(f"a{number}") for number in range(WAITING)]
     with pytest.raises(Busy):
-        writer.db.run_together(add, "one more")
+        put("one more")
     writer.clock.advance(PATIENCE + 1)
     writer.work()
     assert {refused(one) for one in waiting} == {Busy}
     assert things(writer) == []
     assert writer.db.writes.waiting == 0
-    again = writer.db.run_together(add, "again")
+    again = put("again")
     writer.work()
     assert result_of(again) == "AGAIN"
 
 
-def test_an_attempt_sees_those_before_it(writer: Writer) -> None:
-    def prepare(conn: Connection) -> tuple[int, int, int]:
+def test_attempts_see_those_before_them(writer: Writer) -> None:
+    def prepare(conn: Connection) -> tuple[int, int, int, int]:
         write_config(conn, {"setup": True, "user_mode": "users", "incorrect_submissions_per_min": 100})
         user, challenge = a_user(conn), a_challenge(conn, max_attempts=3)
         other = a_challenge(conn)
         for number in (challenge, other):
             a_flag(conn, number, "right")
-        return user, challenge, other
+        return user, challenge, other, a_user(conn, banned=True)
 
-    user, challenge, other = writer.now(prepare)
+    user, challenge, other, banned = writer.now(prepare)
+    answer = writer.db.together(attempts)
 
-    def send(number: int, answer: str) -> Deferred[Outcome]:
-        return writer.db.run_together(attempt, NOW, NewAttempt(user, False, number, answer, "::1"))
+    def send(number: int, text: str, who: int = user) -> Deferred[Outcome]:
+        return answer(NewAttempt(NOW, who, False, number, text, "::1"))
 
+    gone, shut = send(1_000_000, "right"), send(other, "right", banned)
     waiting = [send(challenge, "wrong") for _ in range(8)] + [send(other, "right") for _ in range(8)]
     writer.work()
+    assert (refused(gone), refused(shut)) == (NotFound, Forbidden)
     assert [result_of(one).status for one in waiting] == [
         *["incorrect"] * 3, *["ratelimited"] * 5, "correct", *["already_solved"] * 7,
     ]  # fmt: skip
-    assert writer.begun == 1
+    assert writer.begun == 2  # and one for the banned
     count = partial(lambda table, conn: conn.execute(select(func.count()).select_from(table)).scalar_one())
     assert result_of(writer.db.read(partial(count, solves))) == 1
     assert result_of(writer.db.read(partial(count, submissions))) == 4

@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 import pytest
 from sqlalchemy import Connection
 
-from ctfd_twisted.challenges.attempts import attempt
 from ctfd_twisted.challenges.recording import NewAttempt
 from ctfd_twisted.competition.store import write_config
 from ctfd_twisted.db.database import Database, start_inline
@@ -18,6 +17,7 @@ from ctfd_twisted.scoring.awards_store import AwardFields, create_award
 from ctfd_twisted.scoring.boards import PublicBoard
 from ctfd_twisted.scoring.live_board import LiveBoard
 from ctfd_twisted.testing import result_of
+from ctfd_twisted.testing.answers import attempt
 from ctfd_twisted.testing.builders import a_challenge, a_flag, a_team, a_user
 
 
@@ -37,8 +37,8 @@ def test_it_grows_alike(engines: Engines, now: datetime, mode: str) -> None:
     result_of(board.get())
     for minute, person in enumerate(people, 2):  # the last ones solve it after the freeze
         moment = now + timedelta(minutes=minute)
-        new = NewAttempt(person, is_admin=False, challenge_id=challenge, submission="flag{right}", address="::1")
-        assert result_of(db.run(attempt, moment, new)).status == "correct"
+        new = NewAttempt(moment, person, False, challenge, "flag{right}", "::1")
+        assert result_of(db.run(attempt, new)).status == "correct"
         result_of(db.run(create_award, moment, AwardFields(user_id=person, name="more", value=minute)))
         grown, made = result_of(board.get()), result_of(db.read(LiveBoard, "", Press())).board
         assert (grown.standings, grown.places, grown.people) == (made.standings, made.places, made.people)

@@ -9,15 +9,15 @@ from sqlalchemy import Connection, event, func, select
 
 from ctfd_twisted.accounts.tables import audience_members, audiences
 from ctfd_twisted.challenges.asking import Account
-from ctfd_twisted.challenges.attempts import Outcome, attempt, preview
-from ctfd_twisted.challenges.recording import NewAttempt, store_solve
-from ctfd_twisted.challenges.registry import challenge_types
+from ctfd_twisted.challenges.attempts import Outcome, preview
+from ctfd_twisted.challenges.recording import Entry, NewAttempt, record_solves
 from ctfd_twisted.challenges.tables import challenges, module_audience_access, modules
 from ctfd_twisted.competition.store import write_config
 from ctfd_twisted.db.notices import taken_topics
 from ctfd_twisted.db.writes import insert_row
 from ctfd_twisted.errors import Forbidden, Impossible, NotFound
 from ctfd_twisted.scoring.tables import solves, submissions
+from ctfd_twisted.testing.answers import attempt
 from ctfd_twisted.testing.builders import a_challenge, a_flag, a_solve, a_submission, a_team, a_user
 from ctfd_twisted.webhooks.tables import events
 
@@ -31,9 +31,12 @@ def answered(
     taken_topics(conn)
     return attempt(
         conn,
-        now,
         NewAttempt(
-            user_id, challenge_id=challenge_id, submission=submission, **{"is_admin": False, "address": "::1", **facts}
+            now,
+            user_id,
+            challenge_id=challenge_id,
+            submission=submission,
+            **{"is_admin": False, "address": "::1", **facts},
         ),
     )
 
@@ -105,11 +108,10 @@ def test_a_solve_that_somebody_else_has_just_stored_is_not_stored_again(
     a_solve(conn, challenge, user)
     a_submission(conn, challenge, user)
     row = conn.execute(select(challenges)).one()
-    new = NewAttempt(user, is_admin=False, challenge_id=challenge, submission="flag{right}", address="::1")
-    account = Account(user, "", None, "", listed=True)
-    assert not store_solve(conn, now, account, new, row, challenge_types()["standard"], "flag{right}")
+    new = NewAttempt(now, user, is_admin=False, challenge_id=challenge, submission="flag{right}", address="::1")
+    entry = Entry(new, Account(user, "", None, "", listed=True), "flag{right}", "correct")
+    assert record_solves(conn, [(entry, row)]) == [None]
     assert stored(conn) == [("correct", "flag{right}"), ("incorrect", "flag{wrong}")]
-    assert (taken_topics(conn), happened(conn)) == (frozenset(), [])
 
 
 def test_the_first_solve_of_a_listed_account_is_first_blood(conn: Connection, now: datetime, challenge: int) -> None:

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, event
 
-from ctfd_twisted.challenges.attempts import attempt
 from ctfd_twisted.challenges.recording import NewAttempt
 from ctfd_twisted.competition.store import write_config
 from ctfd_twisted.db.engine import open_engines
+from ctfd_twisted.testing.answers import attempt
 from ctfd_twisted.testing.builders import a_challenge, a_flag, a_team, a_user
 
 LARGE = ("submissions", "solves", "users", "teams", "challenges", "flags", "ctfp_webhook_events")
@@ -40,7 +40,7 @@ def test_a_right_answer_goes_through_no_table(file_conn: Connection, mode: str) 
     a_flag(file_conn, challenge, "right")
     sent: list[tuple[str, Any]] = []
     event.listen(file_conn, "before_cursor_execute", lambda *facts: sent.append((facts[2], facts[3])))
-    assert attempt(file_conn, NOW, NewAttempt(user, False, challenge, "right", "::1")).status == "correct"
+    assert attempt(file_conn, NewAttempt(NOW, user, False, challenge, "right", "::1")).status == "correct"
     asked = [(sql, tuple(values)) for sql, values in sent if sql.startswith(("SELECT", "INSERT"))]
     plans = [row[3] for sql, values in asked for row in file_conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {sql}", values)]
     scans = tuple(f"SCAN {table}" for table in LARGE)

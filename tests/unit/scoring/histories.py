@@ -12,7 +12,6 @@ from sqlalchemy import Connection, delete, select, update
 from ctfd_twisted.accounts.editing import USER, account_to_change, store_change
 from ctfd_twisted.accounts.membership import add_member, remove_member
 from ctfd_twisted.accounts.tables import teams, users
-from ctfd_twisted.challenges.attempts import attempt
 from ctfd_twisted.challenges.recording import NewAttempt
 from ctfd_twisted.challenges.store import update_challenge
 from ctfd_twisted.challenges.tables import dynamic_challenge
@@ -30,6 +29,7 @@ from ctfd_twisted.scoring.submissions_store import (
 )
 from ctfd_twisted.scoring.tables import awards, submissions
 from ctfd_twisted.scoring.values import present_kind, recompute_values
+from ctfd_twisted.testing.answers import attempt
 from ctfd_twisted.testing.builders import a_challenge, a_flag, a_team, a_user
 
 NOW = datetime(2026, 3, 14, tzinfo=UTC)
@@ -70,8 +70,8 @@ def _solve(who: int, which: int, late: int = 0) -> Change:
         with suppress(Forbidden):  # the banned and the deleted
             attempt(
                 conn,
-                event.now - timedelta(minutes=late),
                 NewAttempt(
+                    event.now - timedelta(minutes=late),
                     event.players[who],
                     is_admin=False,
                     challenge_id=event.numbers[which],
