@@ -32,8 +32,11 @@ class Node:
         self._calls: SimpleQueue[tuple[Callable[..., Any], tuple[Any, ...]]] = SimpleQueue()
         self.pool = ThreadPool(4, 4)
         self.pool.start()
-        start = start_in(self.pool, lambda fn, *args: self._calls.put((fn, args)))
+        start = start_in(self.pool, self._call_soon)
         self.db = Database(open_engines(url), Bus(), write=start, read=start_inline, writers=4)
+
+    def _call_soon(self, callable: Callable[..., Any], *args: object, **_: object) -> None:  # noqa: A002 - Twisted's
+        self._calls.put((callable, args))
 
     def until(self, told: list[Outcome], count: int) -> None:
         """Be the reactor until *count* are *told*."""
