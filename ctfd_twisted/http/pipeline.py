@@ -11,6 +11,7 @@ import secrets
 import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import lru_cache
 from inspect import isawaitable
 from typing import Any, Final, Protocol
 
@@ -18,6 +19,7 @@ from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 from twisted.web.http import NO_CONTENT, NOT_MODIFIED
+from twisted.web.http_headers import Headers
 from twisted.web.server import Request
 
 from ctfd_twisted.competition.rules import Competition
@@ -45,14 +47,14 @@ _TEAM_BANNED = "Your team has been banned from this CTF"
 
 #: On every answer.
 _ALWAYS: Final = (
-    (b"cross-origin-opener-policy", [b"same-origin-allow-popups"]),
-    (b"x-content-type-options", [b"nosniff"]),
+    (b"cross-origin-opener-policy", b"same-origin-allow-popups"),
+    (b"x-content-type-options", b"nosniff"),
 )
 #: On every page as well, which brings its own Content-Security-Policy with its nonce. JSON is not framed and has no
 #: links, and a header costs a fiftieth of a warm answer.
 _ON_PAGES: Final = (
-    (b"referrer-policy", [b"same-origin"]),
-    (b"x-frame-options", [b"SAMEORIGIN"]),
+    (b"referrer-policy", b"same-origin"),
+    (b"x-frame-options", b"SAMEORIGIN"),
 )
 
 
@@ -295,17 +297,32 @@ class Pipeline:
         if answer.status != 200:  # noqa: PLR2004 - the status that a request has anyway
             request.setResponseCode(answer.status)
         headers = request.responseHeaders
-        for name, values in _ALWAYS if answer.content_type == JSON else (*_ALWAYS, *_ON_PAGES):
-            headers.setRawHeaders(name, values)
-        headers.setRawHeaders(b"content-type", [answer.content_type.encode("ascii")])
+        # Twisted looks through each header for ends of lines. For these that was done once, which is noticed: there
+        # are as many of them as of all others.
+        raw = headers._rawHeaders  # noqa: SLF001
+        for name, value in _clean(answer.content_type):
+            raw[name] = [value]
         # The length of 304 would be that of the body that is not sent, and 204 may have none.
         if answer.status not in {NOT_MODIFIED, NO_CONTENT}:
-            headers.setRawHeaders(b"content-length", [b"%d" % _length(answer)])
+            raw[_LENGTH] = [b"%d" % _length(answer)]
         for name, value in answer.headers:
             headers.addRawHeader(name, value)
         if call.cookie is not None:
             headers.addRawHeader(b"set-cookie", call.cookie)
         return answer.body
+
+
+@lru_cache(maxsize=64)
+def _clean(content_type: str) -> tuple[tuple[bytes, bytes], ...]:
+    """The headers of every answer of this type, named as Twisted names them, without the length."""
+    headers = Headers()
+    for name, value in _ALWAYS if content_type == JSON else (*_ALWAYS, *_ON_PAGES):
+        headers.addRawHeader(name, value)
+    headers.addRawHeader(b"content-type", content_type.encode("ascii"))
+    return tuple((name, values[0]) for name, values in headers.getAllRawHeaders())
+
+
+(_LENGTH,) = (name for name, _ in Headers({b"content-length": [b"0"]}).getAllRawHeaders())
 
 
 def _length(answer: Answer) -> int:
