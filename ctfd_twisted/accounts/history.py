@@ -126,7 +126,8 @@ def named_challenges(conn: Connection, competition: Competition, asker: Asker) -
     if account_id is not None:
         mine, teams_mode = {"account": account_id}, competition.teams
         viewer = Viewer(
-            frozenset(conn.scalars(SOLVED[teams_mode], mine)), frozenset(conn.scalars(MODULES[teams_mode], mine))
+            frozenset(row.challenge_id for row in SOLVED[teams_mode].all(conn, mine)),
+            frozenset(row.module_id for row in MODULES[teams_mode].all(conn, mine)),
         )
     gates = [gate_of(row) for row in conn.execute(_GATES)]
     existing = {gate.id for gate in gates}

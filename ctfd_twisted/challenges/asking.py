@@ -71,17 +71,17 @@ def reach_of(conn: Connection, now: datetime, account: Account, challenge: Any) 
     teams_mode = account.team_id is not None
     viewer = Viewer()
     if gate.module_id is not None:
-        modules = conn.execute(sql.MODULES[teams_mode], {"account": account.id}).scalars()
-        viewer = Viewer(modules=frozenset(modules))
+        modules = sql.MODULES[teams_mode].all(conn, {"account": account.id})
+        viewer = Viewer(modules=frozenset(row.module_id for row in modules))
     # What is closed in any case is asked no further: it must not take longer to refuse than what is not there.
     reached = reach(gate, now, viewer, frozenset())
     if reached is not Reach.OPEN or not gate.prerequisites:
         return reached
-    existing = frozenset(conn.execute(sql.EXISTING, {"challenges": sorted(gate.prerequisites)}).scalars())
+    existing = frozenset(row.id for row in sql.EXISTING.all(conn, {"challenges": gate.prerequisites}))
     return reach(gate, now, msgspec.structs.replace(viewer, solved=solved_by(conn, account)), existing)
 
 
 def solved_by(conn: Connection, account: Account) -> frozenset[int]:
     """The ids of the challenges that *account* has solved."""
-    rows = conn.execute(sql.SOLVED[account.team_id is not None], {"account": account.id})
-    return frozenset(rows.scalars())
+    rows = sql.SOLVED[account.team_id is not None].all(conn, {"account": account.id})
+    return frozenset(row.challenge_id for row in rows)

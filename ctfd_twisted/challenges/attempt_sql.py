@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Select, Table, bindparam, case, delete, fu
 
 from ctfd_twisted.accounts.tables import audience_members, teams, users
 from ctfd_twisted.challenges.tables import challenge_ends, challenges, flags, module_audience_access
+from ctfd_twisted.db.among import among
 from ctfd_twisted.db.ready import Ready
 from ctfd_twisted.scoring.accounts import account_kind
 from ctfd_twisted.scoring.rules import LONG_AGO
@@ -81,7 +82,7 @@ _CHALLENGE: Final = (
 #: For a trial that writes nothing.
 CHALLENGE: Final = Ready(_CHALLENGE)
 
-EXISTING: Final = select(challenges.c.id).where(challenges.c.id.in_(bindparam("challenges", expanding=True)))
+EXISTING: Final = Ready(select(challenges.c.id).where(among(challenges.c.id, "challenges")))
 
 MEMBERS: Final = Ready(select(users.c.id).where(users.c.team_id == bindparam("team")))
 
@@ -160,7 +161,7 @@ def _tried(*, teams_mode: bool) -> Select[Any]:
     )
 
 
-SOLVED: Final = {teams_mode: _solved(teams_mode=teams_mode) for teams_mode in (False, True)}
-MODULES: Final = {teams_mode: _modules(teams_mode=teams_mode) for teams_mode in (False, True)}
+SOLVED: Final = {teams_mode: Ready(_solved(teams_mode=teams_mode)) for teams_mode in (False, True)}
+MODULES: Final = {teams_mode: Ready(_modules(teams_mode=teams_mode)) for teams_mode in (False, True)}
 PARTIALS: Final = {teams_mode: Ready(_partials(teams_mode=teams_mode)) for teams_mode in (False, True)}
 TRIED: Final = {teams_mode: Ready(_tried(teams_mode=teams_mode)) for teams_mode in (False, True)}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import msgspec
 from msgspec import UNSET, UnsetType
-from sqlalchemy import Connection, Select, bindparam, select, update
+from sqlalchemy import Connection, select, update
 from zope.interface import implementer
 
 from ctfd_twisted.challenges import flags
@@ -16,6 +16,7 @@ from ctfd_twisted.challenges.forms import FormField
 from ctfd_twisted.challenges.judging import Trial, Verdict
 from ctfd_twisted.challenges.registry import flag_types
 from ctfd_twisted.challenges.tables import challenges, dynamic_challenge
+from ctfd_twisted.db.among import among
 from ctfd_twisted.db.ready import Ready
 from ctfd_twisted.errors import Impossible
 from ctfd_twisted.http.bodies import read_struct
@@ -35,12 +36,13 @@ _DECAY_FIELDS: Final = (
 )
 
 
-_STANDARD: Final = select(
-    challenges.c.id, challenges.c.function, challenges.c.initial, challenges.c.minimum, challenges.c.decay
+# Right answers ask for them, so they are ready.
+_STANDARD: Final = Ready(
+    select(
+        challenges.c.id, challenges.c.function, challenges.c.initial, challenges.c.minimum, challenges.c.decay
+    ).where(among(challenges.c.id, "challenges"))
 )
-_STANDARD_ONE: Final = Ready(_STANDARD.where(challenges.c.id == bindparam("challenge")))
-_DYNAMIC: Final = select(dynamic_challenge)
-_DYNAMIC_ONE: Final = Ready(_DYNAMIC.where(dynamic_challenge.c.id == bindparam("challenge")))
+_DYNAMIC: Final = Ready(select(dynamic_challenge).where(among(dynamic_challenge.c.id, "challenges")))
 
 
 class Decay(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -133,7 +135,7 @@ class StandardChallenge(_FlagChallenge):
 
     def settings(self, conn: Connection, challenge_ids: Sequence[int]) -> dict[int, dict[str, Any]]:
         """Function and decay; of a value that stands still the numbers mean nothing and read as null."""
-        rows = _settings(conn, challenge_ids, _STANDARD, _STANDARD_ONE)
+        rows = _STANDARD.all(conn, {"challenges": challenge_ids})
         return {
             row.id: {
                 "function": row.function or self.default_function,
@@ -191,7 +193,7 @@ class DynamicChallenge(_FlagChallenge):
 
     def settings(self, conn: Connection, challenge_ids: Sequence[int]) -> dict[int, dict[str, Any]]:
         """Function and decay."""
-        rows = _settings(conn, challenge_ids, _DYNAMIC, _DYNAMIC_ONE)
+        rows = _DYNAMIC.all(conn, {"challenges": challenge_ids})
         return {
             row.id: {
                 "function": row.dynamic_function or self.default_function,
@@ -203,13 +205,6 @@ class DynamicChallenge(_FlagChallenge):
     def value_after(self, settings: Mapping[str, Any], solves: int) -> int | None:
         """By the function, of which every unknown one is the parabola; ``None`` where old data lacks a number."""
         return _decayed(settings, solves)
-
-
-def _settings(conn: Connection, challenge_ids: Sequence[int], many: Select[Any], one: Ready) -> Sequence[Any]:
-    """The rows of *challenge_ids*; each right answer asks for those of *one*."""
-    if len(challenge_ids) == 1:
-        return one.all(conn, {"challenge": challenge_ids[0]})
-    return conn.execute(many.where(many.selected_columns.id.in_(challenge_ids))).all()
 
 
 def _columns(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,8 +24,6 @@ R_co = TypeVar("R_co", covariant=True)
 
 #: So many share a transaction at most: whoever was first waits for the last.
 LARGEST: Final = 32
-#: So many of the threads' turns are asked for at a time: while one is under way the next is in line already.
-_IN_LINE: Final = 2
 
 
 class Alone(msgspec.Struct, frozen=True):
@@ -119,7 +117,8 @@ class Together(Generic[A, R]):
         # The reactor's thread appends, and takes away whoever has left; a writer takes from the other end. Each is one
         # step of a deque.
         self._waiting: deque[_Piece[A]] = deque()
-        self._in_line = 0
+        # Whether a thread is at it, or will be: those who come meanwhile are the next who share a transaction.
+        self._in_line = False
 
     def put(self, item: A, settle: Settle) -> Deferred[R]:
         """Write *item* with others and give back what *settle* makes of its outcome; otherwise as ``Queue.put``."""
@@ -128,13 +127,12 @@ class Together(Generic[A, R]):
         piece = _Piece(item, settle, self._seconds())
         piece.deferred = Deferred(lambda _: self._leave(piece))
         self._waiting.append(piece)
-        if self._in_line < _IN_LINE:
+        if not self._in_line:
             try:
                 self._line_up()
             except Busy:
-                if not self._in_line:
-                    self._leave(piece)
-                    raise
+                self._leave(piece)
+                raise
         return piece.deferred
 
     def _leave(self, piece: _Piece[A]) -> None:
@@ -144,8 +142,12 @@ class Together(Generic[A, R]):
             return  # it was begun, and will end; only its caller stops waiting
 
     def _line_up(self) -> None:
-        done = self._start(self._work)
-        self._in_line += 1
+        self._in_line = True
+        try:
+            done = self._start(self._work)
+        except Busy:
+            self._in_line = False
+            raise
         done.addBoth(self._told)
 
     def _work(self) -> _Done:
@@ -170,19 +172,18 @@ class Together(Generic[A, R]):
         return _Done(taken + late, outcomes, news, began, self._seconds())
 
     def _told(self, result: _Done | Failure) -> None:
-        self._in_line -= 1
+        self._in_line = False
         settled: list[tuple[_Piece[A], bool, Any]] = []
         # A turn that came too late has taken nothing: of those who wait each is looked at when the next one comes.
         if isinstance(result, _Done):
             self._publish(result.news)
             settled += self._settled(result)
-        if self._waiting and self._in_line < _IN_LINE:
+        if self._waiting:
             try:
                 self._line_up()
             except Busy as busy:
-                if not self._in_line:
-                    settled += [(piece, False, Failure(busy)) for piece in self._waiting]
-                    self._waiting.clear()
+                settled += [(piece, False, Failure(busy)) for piece in self._waiting]
+                self._waiting.clear()
         for piece, succeeded, value in settled:
             piece.tell(succeeded, value)
 

@@ -35,7 +35,7 @@ class Node:
         start = start_in(self.pool, self._call_soon)
         self.db = Database(open_engines(url), Bus(), write=start, read=start_inline, writers=4)
 
-    def _call_soon(self, callable: Callable[..., Any], *args: object, **_: object) -> None:  # noqa: A002 - Twisted's
+    def _call_soon(self, callable: Callable[..., Any], *args: object, **_: object) -> None:
         self._calls.put((callable, args))
 
     def until(self, told: list[Outcome], count: int) -> None:
