@@ -27,9 +27,12 @@ class Shared(msgspec.Struct, frozen=True, eq=False):
         return len(self.body) + len(self.zipped or b"")
 
 
-def version_of(body: bytes, *, zips: bool) -> Shared:
-    """*body* as a version, compressed as well where somebody takes that (*zips*) and it is worth it."""
-    etag = b'"%b"' % hashlib.blake2b(body, digest_size=9).hexdigest().encode()
+def version_of(body: bytes, *, zips: bool, mark: bytes | None = None) -> Shared:
+    """*body* as a version, compressed as well where somebody takes that (*zips*) and it is worth it.
+
+    *mark* is what names it in place of the body where that is long: another for each other body.
+    """
+    etag = b'"%b"' % hashlib.blake2b(body if mark is None else mark, digest_size=9).hexdigest().encode()
     zipped = gzip.compress(body, _LEVEL, mtime=0) if zips and len(body) >= WORTH else None
     return Shared(body, etag, zipped)
 
@@ -40,6 +43,6 @@ class Press:
     def __init__(self) -> None:
         self.zips = False
 
-    def make(self, body: bytes) -> Shared:
-        """*body* as a version."""
-        return version_of(body, zips=self.zips)
+    def make(self, body: bytes, mark: bytes | None = None) -> Shared:
+        """*body* as a version; see ``version_of``."""
+        return version_of(body, zips=self.zips, mark=mark)

@@ -8,7 +8,7 @@ from ctfd_twisted.db.database import Database
 from ctfd_twisted.db.growing import GrowingSnapshot
 from ctfd_twisted.http.shared import Press
 from ctfd_twisted.scoring.live_board import Board, LiveBoard, grow
-from ctfd_twisted.scoring.news import POINTS_OF
+from ctfd_twisted.scoring.news import POINTS_OF, SOLVED_OF
 
 #: After which commits the board is made from nothing; a challenge's value tells "standings" when it is changed by hand.
 _TOPICS: Final = ("standings", "accounts", "newcomers", "config")
@@ -21,7 +21,12 @@ class PublicBoard:
         #: Makes the answer of ``GET /api/v1/scoreboard``.
         self.press = Press()
         self._live = GrowingSnapshot(
-            db, db.bus, lambda conn: LiveBoard(conn, root, self.press), grow, topics=_TOPICS, prefixes=POINTS_OF
+            db,
+            db.bus,
+            lambda conn: LiveBoard(conn, root, self.press),
+            grow,
+            topics=_TOPICS,
+            prefixes=(*POINTS_OF, *SOLVED_OF),
         )
 
     def ready(self) -> Board | None:

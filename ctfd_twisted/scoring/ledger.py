@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from ctfd_twisted.scoring.rules import Points
+from ctfd_twisted.scoring.gains import Gained, Seen
+from ctfd_twisted.scoring.rules import LONG_AGO, Points
 
 #: So many are taken out of the order and put into it one by one; with more it is gone through once.
 FEW: Final = 16
 
-_Key = tuple[int, datetime, int, int]
+_UNSEEN: Final = Seen()
 
-
-def _key(points: Points) -> _Key:
-    """Where an account stands: see :func:`ctfd_twisted.scoring.rules.ranked`."""
-    return -points.score, points.last, points.row_id, points.account_id
+#: Where an account stands, see :func:`ctfd_twisted.scoring.rules.ranked`: less its score, its newest row's instant and
+#: id, and who it is.
+Key = tuple[int, datetime, int, int]
 
 
 class Ledger:
@@ -26,97 +26,122 @@ class Ledger:
     :param points: what each account has to begin with.
     :param worth: challenges whose value follows their solves, with the value that is in *points*.
     :param solvers: of each of these, the accounts that have its value.
+    :param seen: which rows of each account are in *points*.
 
     A challenge that is not in *worth* may move no points but by new rows; whoever changes its value makes a new ledger.
     """
 
     def __init__(
-        self, points: Iterable[Points], worth: Mapping[int, int], solvers: Mapping[int, Iterable[int]]
+        self,
+        points: Iterable[Points],
+        worth: Mapping[int, int],
+        solvers: Mapping[int, Iterable[int]],
+        seen: Mapping[int, Seen],
     ) -> None:
-        self._points = {entry.account_id: entry for entry in points}
-        self._worth = dict(worth)
+        self._keys = {entry.account_id: _key(entry) for entry in points}
+        self.worth: Mapping[int, int] = dict(worth)
         self._solvers = {challenge: set(solvers.get(challenge, ())) for challenge in worth}
-        self._keys = {entry.account_id: _key(entry) for entry in self._points.values()}
+        self._seen = dict(seen)
         self._order = sorted(self._keys.values())
-        self._moved: set[int] = set()
-
-    @property
-    def following(self) -> frozenset[int]:
-        """The challenges whose value follows their solves."""
-        return frozenset(self._worth)
+        # The keys of accounts that have moved, as they are in the order; None of one that is not in it.
+        self._left: dict[int, Key | None] = {}
 
     def score(self, account_id: int) -> int:
         """The points of an account; 0 of one that has none."""
-        points = self._points.get(account_id)
-        return 0 if points is None else points.score
+        key = self._keys.get(account_id)
+        return 0 if key is None else -key[0]
 
     def revalue(self, values: Mapping[int, int]) -> bool:
-        """Let the challenges that follow their solves be worth *values*.
+        """Let those of *values* that follow their solves be worth that.
 
-        False, with nothing changed, where that can't be added: another set of challenges follows its solves now, or one
-        became worth nothing or was, which moves instants as well as points.
+        False, with nothing changed, where that can't be added: one became worth nothing or was, which moves instants as
+        well as points.
         """
-        if values.keys() != self._worth.keys():
+        worth = self.worth
+        changed = {number: value for number, value in values.items() if worth.get(number, value) != value}
+        if any(value == 0 or worth[number] == 0 for number, value in changed.items()):
             return False
-        changed = {number: value for number, value in values.items() if value != self._worth[number]}
-        if any(value == 0 or self._worth[number] == 0 for number, value in changed.items()):
-            return False
+        keys, left = self._keys, self._left
         for number, value in changed.items():
-            more = value - self._worth[number]
+            less = worth[number] - value
             for account_id in self._solvers[number]:
-                known = self._points.get(account_id)
-                if known is not None:
-                    self._set(Points(account_id, known.score + more, known.last, known.row_id))
-            self._worth[number] = value
+                key = keys.get(account_id)
+                if key is not None:
+                    left.setdefault(account_id, key)
+                    keys[account_id] = (key[0] + less, key[1], key[2], account_id)
+        if changed:
+            self.worth = {**worth, **changed}
         return True
 
     def knows(self, solved: Mapping[int, Iterable[int]]) -> bool:
         """Whether all of *solved*, of challenges that follow their solves, is in here."""
         return all(self._solvers[challenge].issuperset(accounts) for challenge, accounts in solved.items())
 
-    def put(self, account_ids: Iterable[int], points: Iterable[Points], solved: Mapping[int, Iterable[int]]) -> None:
-        """Take over what *account_ids* have by now: *points*, and who of them *solved* each challenge that follows."""
-        found = {entry.account_id: entry for entry in points}
-        for account_id in account_ids:
-            entry = found.get(account_id)
-            if entry is not None:
-                self._set(entry)
-            elif self._points.pop(account_id, None) is not None:
-                self._moved.add(account_id)
-        for challenge, accounts in solved.items():
-            self._solvers[challenge].update(accounts)
+    def seen(self, account_id: int) -> Seen:
+        """What is known of an account's rows."""
+        return self._seen.get(account_id, _UNSEEN)
 
-    def _set(self, points: Points) -> None:
-        if self._points.get(points.account_id) != points:
-            self._points[points.account_id] = points
-            self._moved.add(points.account_id)
+    def add(self, account_id: int, gained: Gained, freeze: datetime | None) -> bool:
+        """Add what an account has gained before *freeze*; False where it does not add up."""
+        if gained.seen is None:
+            return False
+        self._seen[account_id] = gained.seen
+        before = self._keys.get(account_id)
+        score, last, row_id = (0, LONG_AGO, 0) if before is None else (-before[0], before[1], before[2])
+        for row in gained.rows:
+            value, date = row.value, row.date or LONG_AGO
+            if row.challenge_id is not None and row.challenge_id in self.worth:
+                value = self.worth[row.challenge_id]
+                self._solvers[row.challenge_id].add(account_id)
+            if value and (freeze is None or date < freeze):
+                score, last, row_id = score + value, max(last, date), max(row_id, row.id)
+        if row_id:
+            self._set(account_id, (-score, last, row_id, account_id))
+        return True
+
+    def put(self, account_ids: Iterable[int], points: Iterable[Points]) -> None:
+        """Let *account_ids* have *points*, and nothing else."""
+        found = {entry.account_id: _key(entry) for entry in points}
+        for account_id in account_ids:
+            self._set(account_id, found.get(account_id))
+
+    def _set(self, account_id: int, key: Key | None) -> None:
+        before = self._keys.get(account_id)
+        if before == key:
+            return
+        self._left.setdefault(account_id, before)
+        if key is None:
+            del self._keys[account_id]
+        else:
+            self._keys[account_id] = key
 
     def moved(self) -> frozenset[int]:
         """The accounts whose points have changed since this was asked last; the order is right from now on."""
-        moved = frozenset(self._moved)
-        if not moved:
-            return moved
-        left = [self._keys.pop(account_id) for account_id in moved if account_id in self._keys]
-        came = {account_id: _key(self._points[account_id]) for account_id in moved if account_id in self._points}
-        if len(moved) <= FEW:
-            for key in left:
-                del self._order[bisect_left(self._order, key)]
-            for key in came.values():
-                insort(self._order, key)
+        left, self._left = self._left, {}
+        if not left:
+            return frozenset()
+        keys = self._keys
+        came = [keys[account_id] for account_id in left if account_id in keys]
+        # A new list, because who was given the last one goes on to look at it.
+        if len(left) <= FEW:
+            order = self._order.copy()
+            for key in left.values():
+                if key is not None:
+                    del order[bisect_left(order, key)]
+            for key in came:
+                insort(order, key)
         else:
-            self._order = [key for key in self._order if key[3] not in moved]
-            self._order += came.values()
-            self._order.sort()  # two runs that are in order already, or nearly
-        self._keys |= came
-        self._moved.clear()
-        return moved
+            order = [key for key in self._order if key[3] not in left]
+            order += sorted(came)
+            order.sort()  # two runs that are in order already
+        self._order = order
+        return frozenset(left)
 
-    def order(self) -> list[int]:
-        """The ids of everybody from the first place to the last."""
+    def order(self) -> Sequence[Key]:
+        """Where everybody stands, from the first place to the last; it is not changed any more."""
         self.moved()
-        return [key[3] for key in self._order]
+        return self._order
 
-    def ranked(self) -> list[Points]:
-        """Everybody from the first place to the last."""
-        points = self._points
-        return [points[account_id] for account_id in self.order()]
+
+def _key(points: Points) -> Key:
+    return -points.score, points.last, points.row_id, points.account_id

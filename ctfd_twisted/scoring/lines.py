@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Final, Literal, NotRequired, TypedDict
+import hashlib
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Final, Literal, NamedTuple, NotRequired, Protocol, TypedDict
 
 import msgspec
 
-from ctfd_twisted.scoring.store import Standing
-
 Word = Literal["user", "team"]
 
-_PLACE: Final = b'{"pos":'
-_BEFORE: Final = _PLACE + b"0,"
+_BEGIN: Final = b'{"success":true,"data":['
+_END: Final = b"]}"
 
 
 class MemberShown(TypedDict):
@@ -41,6 +41,34 @@ class LineShown(TypedDict):
     members: NotRequired[list[MemberShown]]
 
 
+class Bracketed(Protocol):
+    """Somebody who may be in a bracket."""
+
+    @property
+    def bracket_id(self) -> int | None:
+        """The bracket."""
+
+    @property
+    def bracket_name(self) -> str | None:
+        """Its name."""
+
+
+class Listed(Bracketed, Protocol):
+    """An account on the board."""
+
+    @property
+    def id(self) -> int:
+        """The account."""
+
+    @property
+    def oauth_id(self) -> int | None:
+        """Who it is at MajorLeagueCyber."""
+
+    @property
+    def name(self) -> str | None:
+        """Its name; old data may have none."""
+
+
 class Member(msgspec.Struct, frozen=True):
     """A listed member of a team."""
 
@@ -50,36 +78,65 @@ class Member(msgspec.Struct, frozen=True):
     bracket_id: int | None
     bracket_name: str | None
 
-    def shown(self, score: int) -> MemberShown:
-        """The member with their own points."""
-        return {
-            "id": self.id,
-            "oauth_id": self.oauth_id,
-            "name": self.name,
-            "score": score,
-            "bracket_id": self.bracket_id,
-            "bracket_name": self.bracket_name,
+
+class Line(NamedTuple):
+    """The line of an account as JSON, from behind the place on, which others move.
+
+    ``mark`` names it among all lines that have its place: the same on every node.
+    """
+
+    rest: bytes
+    mark: bytes
+
+
+class Form:
+    """The line of an account but for the points, which are put in anew whenever they move."""
+
+    __slots__ = ("_mark", "_template", "members")
+
+    def __init__(self, account: Listed, members: Sequence[Member] | None, kind: Word, root: str) -> None:
+        """*account* as it is on the board; *members* are a team's, and None where no teams play."""
+        first = {
+            "account_id": account.id,
+            "account_url": f"{root}/{kind}s/{account.id}",
+            "account_type": kind,
+            "oauth_id": account.oauth_id,
+            "name": account.name or "",
         }
+        parts = [_scored(first, account)]
+        if members is not None:
+            shown = (
+                b"{%b}" % _scored({"id": one.id, "oauth_id": one.oauth_id, "name": one.name}, one) for one in members
+            )
+            parts.append(b'"members":[%b]' % b",".join(shown))
+        self._template = b",".join(parts) + b"}"
+        digest = hashlib.blake2b(self._template, digest_size=9).digest()
+        self._mark = digest.replace(b"%", b"%%") + b",".join([b"%d"] * (1 + len(members or ()))) + b";"
+        #: Whose points follow those of the account itself, in this order.
+        self.members = tuple(member.id for member in members or ())
+
+    def line(self, *scores: int) -> Line:
+        """The line with these points: the account's, and each member's."""
+        return Line(self._template % scores, self._mark % scores)
 
 
-def rest_of_line(standing: Standing, members: Sequence[MemberShown] | None, kind: Word, root: str) -> bytes:
-    """The line of an account as JSON, from behind the place on, which others move; *members* are a team's."""
-    line: LineShown = {
-        "pos": 0,
-        "account_id": standing.account_id,
-        "account_url": f"{root}/{kind}s/{standing.account_id}",
-        "account_type": kind,
-        "oauth_id": standing.oauth_id,
-        "name": standing.name,
-        "score": standing.score,
-        "bracket_id": standing.bracket_id,
-        "bracket_name": standing.bracket_name,
-    }
-    if members is not None:
-        line["members"] = list(members)
-    return msgspec.json.encode(line).removeprefix(_BEFORE)
+def _scored(first: Mapping[str, object], whose: Bracketed) -> bytes:
+    """Members of a JSON object, as a template: *first*, the points to come, and the bracket."""
+    last = {"bracket_id": whose.bracket_id, "bracket_name": whose.bracket_name}
+    before, after = (msgspec.json.encode(part)[1:-1].replace(b"%", b"%%") for part in (first, last))
+    return before + b',"score":%d,' + after
 
 
-def board_answer(lines: Iterable[tuple[int, bytes]]) -> bytes:
-    """The answer with all lines: each account's place, and the rest of its line."""
-    return b'{"success":true,"data":[%b]}' % b",".join(b"%b%d,%b" % (_PLACE, place, rest) for place, rest in lines)
+class Places:
+    """The beginnings of lines, which say the place; as many as were ever needed are kept."""
+
+    def __init__(self) -> None:
+        self._first: list[bytes] = []
+
+    def body(self, rests: Sequence[bytes]) -> bytes:
+        """The answer with all lines, whose *rests* these are by their places."""
+        first = self._first
+        while len(first) < len(rests):
+            first.append(b'%b{"pos":%d,' % (b"," if first else _BEGIN, len(first) + 1))
+        pieces = chain.from_iterable(zip(first, rests, strict=False))
+        return b"".join(chain(pieces, (_END if rests else _BEGIN + _END,)))

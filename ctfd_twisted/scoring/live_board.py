@@ -3,38 +3,81 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import datetime
-from functools import cache
+from functools import cached_property
 from itertools import count
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
-import msgspec
-from msgspec.structs import replace
-from sqlalchemy import Connection, Select, bindparam, select
+from sqlalchemy import Connection, select
 
 from ctfd_twisted.accounts.tables import brackets, users
 from ctfd_twisted.challenges.tables import challenges
 from ctfd_twisted.competition.store import read_competition
+from ctfd_twisted.db.alone import alone
 from ctfd_twisted.http.shared import Press, Shared
 from ctfd_twisted.scoring.accounts import USERS, AccountKind, account_kind
-from ctfd_twisted.scoring.ledger import Ledger
-from ctfd_twisted.scoring.lines import Member, board_answer, rest_of_line
-from ctfd_twisted.scoring.news import teams_in, users_in
-from ctfd_twisted.scoring.store import Standing, accounts_with_points, displayed_value, placed, points_until
+from ctfd_twisted.scoring.growth import Asked, read_growth, read_seen
+from ctfd_twisted.scoring.ledger import Key, Ledger
+from ctfd_twisted.scoring.lines import Form, Line, Member, Places
+from ctfd_twisted.scoring.news import challenges_in, teams_in, users_in
+from ctfd_twisted.scoring.store import Standing, accounts_with_points, displayed_value, points_until, standing_of
 from ctfd_twisted.scoring.tables import solves, submissions
 from ctfd_twisted.scoring.values import following, frozen_values
 
+Ids = AbstractSet[int]
 
-class Board(msgspec.Struct, frozen=True, eq=False):
-    """The board at one moment; ``answer`` is that of ``GET /api/v1/scoreboard``. Equal to itself alone."""
 
-    standings: tuple[Standing, ...]
-    #: The place of each account, by id.
-    places: Mapping[int, int]
-    #: The place of each user among users, where teams play as well.
-    people: Mapping[int, int]
-    answer: Shared
+class Board:
+    """The board at one moment; ``answer`` is that of ``GET /api/v1/scoreboard``. Equal to itself alone.
+
+    :param order: where each account stands that is on the board, and
+    :param people: the same of users where teams play as well, in which those who are on no board may be; else None.
+    :param known: the accounts on the board by id; *persons* the users. More may come to both.
+    :param worth: what the challenges are worth whose value follows their solves.
+    """
+
+    def __init__(
+        self,
+        order: Sequence[Key],
+        known: Mapping[int, Any],
+        people: Sequence[Key] | None,
+        persons: Mapping[int, Any],
+        worth: Mapping[int, int],
+        answer: Shared,
+    ) -> None:
+        self._order = order
+        self._known = known
+        self._people = people
+        self._persons = persons
+        self.worth = worth
+        self.answer = answer
+
+    # What follows is made when somebody asks for it: while answers pour in most boards are only sent.
+
+    @cached_property
+    def standings(self) -> tuple[Standing, ...]:
+        """Everybody on the board, first place first."""
+        return self.first(len(self._order))
+
+    def first(self, count: int) -> tuple[Standing, ...]:
+        """The first *count* of them."""
+        known = self._known
+        return tuple(standing_of(place, known[key[3]], -key[0]) for place, key in enumerate(self._order[:count], 1))
+
+    @cached_property
+    def places(self) -> Mapping[int, int]:
+        """The place of each account, by id."""
+        return {key[3]: place for place, key in enumerate(self._order, 1)}
+
+    @cached_property
+    def people(self) -> Mapping[int, int]:
+        """The place of each user among users, also where teams play."""
+        if self._people is None:
+            return self.places
+        persons = self._persons
+        return dict(zip([key[3] for key in self._people if key[3] in persons], count(1), strict=False))
 
 
 class BoardKeeper(Protocol):
@@ -58,7 +101,7 @@ class LiveBoard:
         self._kind = account_kind(teams_mode=competition.teams)
         self._freeze = competition.frozen_at
         #: Whether something has been solved after the freeze: from then on no value that is shown moves any more.
-        self._sealed = self._freeze is not None and _solved_since(conn, self._freeze)
+        self._sealed = self._freeze is not None and solved_since(conn, self._freeze)
         #: Before that it is what CTFd left behind that was not computed anew after a ban; until somebody solves it.
         self._values = frozen_values(conn, competition)
         worth = _worth(conn, self._values)
@@ -71,103 +114,92 @@ class LiveBoard:
         self._persons = accounts_with_points(conn, USERS) if competition.teams else {}
         self._members = _members(conn) if competition.teams else {}
         self._team_of = {member.id: team_id for team_id, members in self._members.items() for member in members}
-        self._lines: dict[int, bytes] = {}
-        self._standing: dict[int, Standing] = {}
+        self._forms: dict[int, Form] = {}
+        self._lines: dict[int, Line] = {}
+        self._places = Places()
         self.board = self._shown()
 
     def _added_up(self, conn: Connection, kind: AccountKind, worth: Mapping[int, int]) -> Ledger:
         points = points_until(conn, kind, self._freeze, self._values)
-        return Ledger(points, worth, self._solvers(conn, kind, worth))
-
-    def _solvers(
-        self, conn: Connection, kind: AccountKind, worth: Iterable[int], account_ids: Iterable[int] | None = None
-    ) -> dict[int, set[int]]:
-        """Who has solved each of the challenges *worth*; of *account_ids* alone where they are given."""
-        numbers = tuple(worth)
-        if not numbers:
-            return {}
-        facts: dict[str, Any] = {"challenges": numbers}
-        if account_ids is not None:
-            facts["accounts"] = tuple(account_ids)
-        if self._freeze is not None:
-            facts["freeze"] = self._freeze
-        rows = _solved(kind, before=self._freeze is not None, some=account_ids is not None)
-        found: defaultdict[int, set[int]] = defaultdict(set)
-        for challenge_id, account_id in conn.execute(rows, facts):
-            found[challenge_id].add(account_id)
-        return found
+        return Ledger(points, worth, read_solvers(conn, kind, worth, self._freeze), read_seen(conn, kind))
 
     def grow(self, conn: Connection, news: frozenset[str]) -> bool:
         """Add what the accounts in *news* have by now; False where it can't be added, and all is to be made anew."""
         persons, teams = users_in(news), teams_in(news)
-        account_ids = teams if self._people is not None else persons
-        if not self._sealed:
-            # Of anybody: the values may know a solve already whose news is still to come.
-            if self._values or (self._freeze is not None and _solved_since(conn, self._freeze)):
-                return False
-            worth = _worth_now(conn, self._ledger.following)
-            ledgers = [ledger for ledger in (self._ledger, self._people) if ledger is not None]
-            if not all(ledger.revalue(worth) for ledger in ledgers):
-                return False
-        if not self._add(conn, self._ledger, self._kind, self._known, account_ids):
+        accounts = persons if self._people is None else teams
+        if self._sealed:
+            grown = self._put(conn, self._ledger, self._kind, accounts) and (
+                self._people is None or self._put(conn, self._people, USERS, persons)
+            )
+        else:
+            grown = not self._values and self._added(conn, accounts, persons, challenges_in(news))
+        if not grown:
             return False
-        if self._people is not None and not self._add(conn, self._people, USERS, self._persons, persons):
-            return False
+        _learn(conn, self._kind, self._known, accounts)
+        if self._people is not None:
+            _learn(conn, USERS, self._persons, persons)
         self.board = self._shown()
         return True
 
-    def _add(
-        self, conn: Connection, ledger: Ledger, kind: AccountKind, known: dict[int, Any], account_ids: frozenset[int]
-    ) -> bool:
-        if not account_ids:
-            return True
-        solved = self._solvers(conn, kind, ledger.following, account_ids)
-        if self._sealed and not ledger.knows(solved):
+    def _added(self, conn: Connection, accounts: Ids, persons: Ids, challenge_ids: Ids) -> bool:
+        people = self._people
+        asked = Asked(
+            self._kind,
+            {account_id: self._ledger.seen(account_id) for account_id in accounts},
+            None if people is None else {user_id: people.seen(user_id) for user_id in persons},
+            challenge_ids & self._ledger.worth.keys(),
+            self._freeze,
+        )
+        with alone(conn):
+            found = read_growth(conn, asked)
+        # Of anybody: what is solved after the freeze moves no value that is shown.
+        if found.since:
+            return False
+        for ledger, gained in ((self._ledger, found.accounts), (people, found.persons)):
+            if ledger is None:
+                continue
+            if not ledger.revalue(found.worth):
+                return False
+            if not all(ledger.add(account_id, gains, self._freeze) for account_id, gains in gained.items()):
+                return False
+        return True
+
+    def _put(self, conn: Connection, ledger: Ledger, kind: AccountKind, account_ids: Ids) -> bool:
+        """The same since values stand still: what accounts have before the freeze is read anew."""
+        if not ledger.knows(read_solvers(conn, kind, ledger.worth, self._freeze, account_ids)):
             return False  # from before the freeze, and stored after others: what was worth what by then is another
-        ledger.put(account_ids, points_until(conn, kind, self._freeze, self._values, account_ids), solved)
-        unknown = account_ids - known.keys()
-        if unknown:
-            known.update(accounts_with_points(conn, kind, account_ids=unknown))
+        ledger.put(account_ids, points_until(conn, kind, self._freeze, self._values, account_ids))
         return True
 
     def _shown(self) -> Board:
+        lines, known = self._lines, self._known
+        for account_id in self._moved():
+            lines.pop(account_id, None)
+        order = [key for key in self._ledger.order() if key[3] in known]
+        shown = [lines.get(key[3]) or self._line(key[3]) for key in order]
+        answer = self._press.make(
+            self._places.body([line.rest for line in shown]), b"".join([line.mark for line in shown])
+        )
+        people = None if self._people is None else self._people.order()
+        return Board(order, known, people, self._persons, self._ledger.worth, answer)
+
+    def _moved(self) -> AbstractSet[int]:
+        """The accounts whose lines are others now."""
         moved = self._ledger.moved()
-        if self._people is not None:
-            moved |= {self._team_of[user_id] for user_id in self._people.moved() if user_id in self._team_of}
-        for account_id in moved:
-            self._lines.pop(account_id, None)
-        standings = self._placed_anew()
-        answer = self._press.make(board_answer((standing.place, self._line(standing)) for standing in standings))
-        places = {standing.account_id: standing.place for standing in standings}
-        return Board(standings, places, places if self._people is None else self._placed(self._people), answer)
+        if self._people is None:
+            return moved
+        team_of = self._team_of
+        return moved.union(team_of[user_id] for user_id in self._people.moved() if user_id in team_of)
 
-    def _placed(self, people: Ledger) -> dict[int, int]:
-        persons = self._persons
-        return dict(zip([user_id for user_id in people.order() if user_id in persons], count(1), strict=False))
-
-    def _placed_anew(self) -> tuple[Standing, ...]:
-        """The standings; most are what they were."""
-        listed = [points for points in self._ledger.ranked() if points.account_id in self._known]
-        standings: list[Standing] = []
-        for place, points in enumerate(listed, 1):
-            before = self._standing.get(points.account_id)
-            if before is None or before.score != points.score:
-                (before,) = placed((points,), self._known, first=place)
-            elif before.place != place:
-                before = replace(before, place=place)
-            standings.append(before)
-        self._standing = {standing.account_id: standing for standing in standings}
-        return tuple(standings)
-
-    def _line(self, standing: Standing) -> bytes:
-        """The line of an account without its place; it is encoded again when its points have moved."""
-        line = self._lines.get(standing.account_id)
-        if line is None:
-            people, members = self._people, None
-            if people is not None:
-                team = self._members.get(standing.account_id, ())
-                members = [member.shown(people.score(member.id)) for member in team]
-            line = self._lines[standing.account_id] = rest_of_line(standing, members, self._kind.word, self._root)
+    def _line(self, account_id: int) -> Line:
+        form = self._forms.get(account_id)
+        if form is None:
+            members = None if self._people is None else self._members.get(account_id, ())
+            form = Form(self._known[account_id], members, self._kind.word, self._root)
+            self._forms[account_id] = form
+        people = self._people
+        scores = () if people is None else map(people.score, form.members)
+        line = self._lines[account_id] = form.line(self._ledger.score(account_id), *scores)
         return line
 
 
@@ -176,23 +208,39 @@ def grow(conn: Connection, live: LiveBoard, news: frozenset[str]) -> LiveBoard |
     return live if live.grow(conn, news) else None
 
 
-@cache
-def _solved(kind: AccountKind, *, before: bool, some: bool) -> Select[Any]:
-    """Who has solved ``challenges``, *before* ``freeze`` and of *some* ``accounts``. Built once: boards grow often."""
+def _learn(conn: Connection, kind: AccountKind, known: dict[int, Any], account_ids: Ids) -> None:
+    """Add to *known* who is on the board for the first time."""
+    unknown = account_ids - known.keys()
+    if unknown:
+        known.update(accounts_with_points(conn, kind, account_ids=unknown))
+
+
+def read_solvers(
+    conn: Connection,
+    kind: AccountKind,
+    following: Collection[int],
+    freeze: datetime | None,
+    account_ids: Ids | None = None,
+) -> dict[int, set[int]]:
+    """Who has solved each of the challenges *following* before *freeze*; of *account_ids* where they are given."""
     account = kind.of(solves)
-    rows = select(solves.c.challenge_id, account).where(
-        solves.c.challenge_id.in_(bindparam("challenges", expanding=True)), account.is_not(None)
+    solvers = select(solves.c.challenge_id, account).where(
+        solves.c.challenge_id.in_(tuple(following)), account.is_not(None)
     )
-    if some:
-        rows = rows.where(account.in_(bindparam("accounts", expanding=True)))
-    if before:
-        rows = rows.join(submissions, submissions.c.id == solves.c.id).where(submissions.c.date < bindparam("freeze"))
-    return rows
+    if account_ids is not None:
+        solvers = solvers.where(account.in_(tuple(account_ids)))
+    if freeze is not None:
+        solvers = solvers.join(submissions, submissions.c.id == solves.c.id).where(submissions.c.date < freeze)
+    found: defaultdict[int, set[int]] = defaultdict(set)
+    for challenge_id, account_id in conn.execute(solvers):
+        found[challenge_id].add(account_id)
+    return found
 
 
-_STORED: Final = select(challenges.c.id, challenges.c.value).where(
-    challenges.c.id.in_(bindparam("challenges", expanding=True))
-)
+def solved_since(conn: Connection, freeze: datetime) -> bool:
+    """Whether anybody has solved anything at or after *freeze*."""
+    late = select(solves.c.id).join(submissions, submissions.c.id == solves.c.id).where(submissions.c.date >= freeze)
+    return conn.execute(late.limit(1)).first() is not None
 
 
 def _worth(conn: Connection, values: Mapping[int, int]) -> dict[int, int]:
@@ -200,25 +248,6 @@ def _worth(conn: Connection, values: Mapping[int, int]) -> dict[int, int]:
     rows = conn.execute(select(challenges.c.id, challenges.c.type, displayed_value(values).label("value"))).all()
     follow = following(conn, {row.id: row.type for row in rows})
     return {row.id: row.value or 0 for row in rows if row.id in follow}
-
-
-def _worth_now(conn: Connection, known: frozenset[int]) -> dict[int, int]:
-    """The same where it is *known* which they are, at the stored values."""
-    rows = conn.execute(_STORED, {"challenges": tuple(known)}) if known else ()
-    return {row.id: row.value or 0 for row in rows}
-
-
-_SOLVED_SINCE: Final = (
-    select(solves.c.id)
-    .join(submissions, submissions.c.id == solves.c.id)
-    .where(submissions.c.date >= bindparam("freeze"))
-    .limit(1)
-)
-
-
-def _solved_since(conn: Connection, freeze: datetime) -> bool:
-    """Whether anybody has solved anything at or after *freeze*."""
-    return conn.execute(_SOLVED_SINCE, {"freeze": freeze}).first() is not None
 
 
 def _members(conn: Connection) -> dict[int, list[Member]]:

@@ -73,14 +73,16 @@ def standings(
     return placed(ranked(points), known)
 
 
-def placed(board: Iterable[Points], known: Mapping[int, Any], *, first: int = 1) -> tuple[Standing, ...]:
-    """The rows of *board*, in whose order the *known* accounts stand from place *first* on; others are left out."""
-    listed = ((entry, known[entry.account_id]) for entry in board if entry.account_id in known)
-    return tuple(
-        Standing(place, entry.account_id, account.name or "", entry.score, account.oauth_id, account.bracket_id,
-                 account.bracket_name, bool(account.hidden), bool(account.banned))
-        for place, (entry, account) in enumerate(listed, first)
-    )  # fmt: skip
+def placed(board: Iterable[Points], known: Mapping[int, Any]) -> tuple[Standing, ...]:
+    """The rows of *board*, in whose order the *known* accounts stand; others are left out."""
+    listed = [entry for entry in board if entry.account_id in known]
+    return tuple(standing_of(place, known[entry.account_id], entry.score) for place, entry in enumerate(listed, 1))
+
+
+def standing_of(place: int, account: Any, score: int) -> Standing:
+    """The row of *account*, one of :func:`accounts_with_points`."""
+    return Standing(place, account.id, account.name or "", score, account.oauth_id, account.bracket_id,
+                    account.bracket_name, bool(account.hidden), bool(account.banned))  # fmt: skip
 
 
 def accounts_with_points(

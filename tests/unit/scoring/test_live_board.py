@@ -37,7 +37,7 @@ def db() -> Database:
 
 
 def facts(board: Board) -> Any:
-    return board.standings, dict(board.places), dict(board.people), board.answer.body
+    return board.standings, dict(board.places), dict(board.people), board.answer.body, board.answer.etag
 
 
 @pytest.mark.parametrize("mode", ["users", "teams"])
