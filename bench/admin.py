@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -13,6 +13,7 @@ import msgspec
 
 from bench.crowd import SIZE, Crowd, gather
 from bench.event import flag_of
+from bench.goals import Goal
 from bench.load import request
 from bench.server import Server, daemon
 from bench.watch import Answer, Line, Meter, longest_silence, silence_at_rest
@@ -123,14 +124,14 @@ def rows(crowd: Crowd) -> Iterator[Row]:
         yield Row(f"/api/v1/statistics/{name}", NUMBERS)
 
 
-def measure(folder: Path, database: str | None, only: str) -> int:
-    """Measure and print; status 1 where an answer was no good one or a goal was missed."""
+def measure(folder: Path, database: str | None, only: str) -> list[Goal]:
+    """Measure and print; raises ``SystemExit`` where an answer was no good one."""
     url = database or f"sqlite:///{folder}/bench.sqlite"
     engines = open_engines(url)
     print("making a big event ...", flush=True)
     migrate(engines.write_engine)
     crowd = gather(engines.write_engine, SIZE)
-    missed = 0
+    costs: list[tuple[Row, Cost]] = []
     with ExitStack() as stack:
         stack.callback(engines.close)
         platform = stack.enter_context(Server(daemon(folder, url), folder / "platform.log"))
@@ -142,19 +143,33 @@ def measure(folder: Path, database: str | None, only: str) -> int:
         administrator = Administrator(platform, engines, crowd)
         for row in rows(crowd):
             if only in row.path:
-                missed += _print(row, asyncio.run(administrator.cost(row)))
+                costs.append((row, asyncio.run(administrator.cost(row))))
+                _print(*costs[-1])
         print(f"memory after {platform.memory_mb:.0f} MB")
-    return 1 if missed else 0
+    return summary(costs)
 
 
-def _print(row: Row, cost: Cost) -> bool:
+def summary(costs: Sequence[tuple[Row, Cost]]) -> list[Goal]:
+    """The dearest of those rows that have the same goal, and the longest pause, each with its path."""
+    goals = []
+    for what, goal in (("list", LIST), ("statistics", NUMBERS)):
+        alike = [(cost.cold, row.path) for row, cost in costs if row.goal == goal]
+        if alike:
+            dearest, path = max(alike)
+            goals.append(Goal(f"dearest {what} for administrators, CPU: {path}", goal, dearest, "ms"))
+    if costs:
+        longest, path = max((cost.pause, row.path) for row, cost in costs)
+        goals.append(Goal(f"longest pause by administrators: {path}", PAUSE, longest, "ms"))
+    return goals
+
+
+def _print(row: Row, cost: Cost) -> None:
     missed = cost.cold > row.goal or cost.pause > PAUSE
     print(
         f"{row.path:<44.44}{cost.size:>9}{cost.cold:>9.1f}{cost.warm:>8.1f}{row.goal:>6.0f}{cost.pause:>10.1f}{PAUSE:>6}"
         f"{'  missed' if missed else ''}",
         flush=True,
     )
-    return missed
 
 
 class Administrator:

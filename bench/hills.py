@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 from sqlalchemy import Connection, select, update
 
+from bench.goals import Goal, faults
 from bench.server import Server, beside, daemon
 from ctfd_twisted.competition.store import write_config
 from ctfd_twisted.db.engine import Engines, open_engines
@@ -50,8 +51,8 @@ class Measured(msgspec.Struct, frozen=True):
         return ordered[min(len(ordered) - 1, int(len(ordered) * share))] if ordered else float("nan")
 
 
-def measure(folder: Path, database: str | None, wanted: Wanted) -> int:
-    """Measure and print; status 1 where a tick was not held."""
+def measure(folder: Path, database: str | None, wanted: Wanted) -> list[Goal]:
+    """Measure and print."""
     url = database or f"sqlite:///{folder}/hills.sqlite"
     engines = open_engines(url)
     migrate(engines.write_engine)
@@ -72,7 +73,13 @@ def measure(folder: Path, database: str | None, wanted: Wanted) -> int:
     print(f"CPU          {measured.cpu / measured.seconds:8.2f}  cores; {measured.cpu:.1f} s", end="")
     print(f", {measured.cpu / max(1, measured.outcomes.total()) * 1000:.2f} ms a tick")
     print(f"memory       {memory:8.0f}  MB")
-    return 0 if set(measured.outcomes) == {"held"} else 1
+    not_held = measured.outcomes.total() - measured.outcomes["held"]
+    late, used = measured.percentile(0.99) * 1000, measured.cpu / measured.seconds * 100
+    return [
+        faults(f"{wanted.hills} hills: ticks that were not held", not_held),
+        Goal(f"{wanted.hills} hills, {how}: begun late, p99", None, late, "ms"),
+        Goal(f"{wanted.hills} hills: CPU, of a core", None, used, "%"),
+    ]
 
 
 _SHARES = (0.5, 0.9, 0.99, 1)

@@ -2,130 +2,106 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator
 
 import msgspec
 
 from bench.event import Event
-from bench.load import Measured, Wanted, run_all
+from bench.goals import Goal, faults
+from bench.hose import Hose, Order, Poured
+from bench.load import Wanted, request
 from bench.rows import rows
 from bench.server import Server
-from bench.watch import Line, Meter
+from bench.steady import Order as Answers
+from bench.steady import Sent, Steady
+from bench.watch import Meter
 from ctfd_twisted.db.engine import Engines
 
 NAME = "scoreboard while answers come"
 
-#: At once, at most: an answer that takes longer than the pace must not hold up the next.
-_LINES = 8
-#: Seconds for which the answers come alone.
-_ALONE = 4
+#: Per CPU second, of the bare route's answers: the same share as that of the board in quiet, in per cent.
+SHARE = 75
+#: Connections that read.
+_READERS = 16
+#: Seconds in which the board is read in quiet, in which answers come alone, in which both is, and before each.
+_QUIET, _ALONE, _BOTH, _WARM = 3.0, 5.0, 8.0, 1.0
 
 
 class Paced(msgspec.Struct, frozen=True):
-    """What reads cost, in CPU seconds each, and how many answers came meanwhile."""
+    """What a read costs in quiet and while answers come, and an answer alone, in CPU seconds; *pace* is a second's."""
 
-    reads: Measured
     quiet: float
     busy: float
-    answers: int
     each: float
+    pace: float
+    reads: Poured
+    faults: int
 
 
-class Pace:
-    """Sends *wanted* one after the other, *per_second* of them, until it is stopped."""
+def busy_board(
+    event: Event, platform: Server, engines: Engines, scale: float, per_second: float, bare: float
+) -> list[Goal]:
+    """Measure and print. Takes the pairs that other rows left.
 
-    def __init__(self, port: int, wanted: Iterator[Wanted], per_second: float) -> None:
-        self._port = port
-        self._wanted = wanted
-        self._apart = 1 / per_second
-        self.sent = 0
-        self.wrong: list[bytes] = []
-
-    async def go_on(self, stop: asyncio.Event) -> None:
-        """Send until *stop* is set."""
-        free: asyncio.Queue[Line] = asyncio.Queue()
-        lines = [Line(self._port) for _ in range(_LINES)]
-        for line in lines:
-            free.put_nowait(await line.__aenter__())
-        asked: set[asyncio.Task[None]] = set()
-        loop = asyncio.get_running_loop()
-        due = loop.time()
-        while not stop.is_set():
-            asked.add(task := asyncio.create_task(self._ask(next(self._wanted), free)))
-            task.add_done_callback(asked.discard)
-            due += self._apart
-            await asyncio.sleep(max(0, due - loop.time()))
-        await asyncio.gather(*asked)
-        for line in lines:
-            await line.__aexit__()
-
-    async def _ask(self, one: Wanted, free: asyncio.Queue[Line]) -> None:
-        line = await free.get()
-        answer = await line.ask(one.request)
-        free.put_nowait(line)
-        self.sent += 1
-        if one.expected not in answer.body and len(self.wrong) < 3:  # noqa: PLR2004 - enough to see what is wrong
-            self.wrong.append(answer.body[:200])
-
-
-def busy_board(event: Event, platform: Server, engines: Engines, scale: float, per_second: float) -> int:
-    """Measure and print; how many answers were not what they should be. Takes the pairs that other rows left."""
-    named = {row.name: row for row in rows(event, platform.port, scale)}
-    board, right = named["scoreboard"], named["right attempt"]
+    *bare* is what the bare route answers per CPU second at the board's size, or 0 where that was not measured.
+    """
+    right = next(row for row in rows(event, platform.port, scale) if row.name == "right attempt")
+    # The row of right answers has given the first of them, if it was asked for.
+    fresh = [one for number, one in enumerate(right.make(len(event.unsolved))) if number >= right.count]
     meter = Meter(platform.pid, engines)
     meter.find()
-    answers = right.make(len(event.unsolved))
-    # The row of right answers has given the first of them, if it was asked for.
-    fresh = (one for number, one in enumerate(answers) if number >= right.count)
-    paced = _measure(platform.port, meter, list(board.make(board.count)), fresh, per_second)
+    paced = _measure(platform.port, meter, iter(fresh), per_second)
     reads = paced.reads
-    rate = reads.requests / reads.seconds
-    p50, p99 = (reads.percentile(share) * 1000 for share in (0.5, 0.99))
+    growth = (paced.busy - paced.quiet) * reads.answers / (paced.pace * reads.seconds)
     print(
         f"{NAME}: {paced.quiet * 1e6:.0f} us of CPU a read in quiet; {paced.busy * 1e6:.0f} us"
-        f" ({paced.quiet / paced.busy:.0%} as many) while {per_second:.0f} answers a second come ({paced.answers} came,"
-        f" {paced.each * 1e6:.0f} us each taken off); {rate:.0f} reads/s, p50 {p50:.1f} ms, p99 {p99:.1f} ms",
+        f" ({paced.quiet / paced.busy:.0%} as many) while {paced.pace:.1f} answers a second come"
+        f" ({paced.each * 1e6:.0f} us each taken off, and the board {growth * 1e6:.0f} us each);"
+        f" {reads.answers / reads.seconds:.0f} reads/s,"
+        f" p50 {reads.p50 * 1000:.1f} ms, p99 {reads.p99 * 1000:.1f} ms",
         flush=True,
     )
-    for fault in reads.wrong:
-        print(f"    unexpected: {fault!r}")
-    return len(reads.wrong)
+    wrong = faults(f"{NAME}: faults", paced.faults)
+    if not bare:
+        return [wrong]
+    return [Goal(f"{NAME}: of a bare route", SHARE, 100 / paced.busy / bare, "%", at_least=True), wrong]
 
 
-def _measure(port: int, meter: Meter, reads: Sequence[Wanted], answers: Iterator[Wanted], per_second: float) -> Paced:
-    """The cost of *reads* in quiet, then while *answers* come; what the answers cost alone is taken off."""
-    asyncio.run(run_all(port, reads[:200]))
-    before = meter.used
-    quiet = asyncio.run(run_all(port, reads))
-    quiet_cost = (meter.used - before) / quiet.requests
+def _measure(port: int, meter: Meter, answers: Iterator[Wanted], per_second: float) -> Paced:
+    board = Order(port, [request("GET", "/api/v1/scoreboard")] * _READERS, _QUIET, _WARM)
+    with Hose(board) as hose:
+        before = meter.used
+        alone = hose.result()
+        quiet = (meter.used - before) / alone.answers
     meter.settle()
-    before = meter.used
-    alone = Pace(port, answers, per_second)
-    asyncio.run(_for_a_while(alone))
+    with Steady(_answers(port, answers, per_second, _ALONE + 2 * _WARM)) as steady:
+        time.sleep(_WARM)
+        before, begin = meter.used, time.time()
+        time.sleep(_ALONE)
+        used, end = meter.used - before, time.time()
+        first = steady.result()
+    each = used / first.between(begin, end)
     meter.settle()
-    each = (meter.used - before) / alone.sent
-    before = meter.used
-    pace = Pace(port, answers, per_second)
-    measured = asyncio.run(_both(port, reads, pace))
-    meter.settle()
-    busy = (meter.used - before - pace.sent * each) / measured.requests
-    measured.wrong.extend(alone.wrong + pace.wrong)
-    return Paced(measured, quiet_cost, busy, pace.sent, each)
+    with Steady(_answers(port, answers, per_second, _BOTH + 6 * _WARM)) as steady:
+        with Hose(msgspec.structs.replace(board, seconds=_BOTH)) as hose:
+            before, begin = meter.used, time.time()
+            reads = hose.result()
+            used, end = meter.used - before, time.time()
+        second = steady.result()
+    came = second.between(begin, end)
+    wrong = _told([first, second]) + alone.wrong + reads.wrong
+    return Paced(quiet, (used - came * each) / reads.answers, each, came / (end - begin), reads, wrong)
 
 
-async def _for_a_while(pace: Pace) -> None:
-    stop = asyncio.Event()
-    going = asyncio.create_task(pace.go_on(stop))
-    await asyncio.sleep(_ALONE)
-    stop.set()
-    await going
+def _answers(port: int, answers: Iterator[Wanted], per_second: float, seconds: float) -> Answers:
+    """So many of *answers* as are sent within *seconds*."""
+    some = [one for one, _ in zip(answers, range(int(per_second * seconds)), strict=False)]
+    return Answers(port, [one.request for one in some], b'"status":"correct"', per_second)
 
 
-async def _both(port: int, reads: Sequence[Wanted], pace: Pace) -> Measured:
-    stop = asyncio.Event()
-    going = asyncio.create_task(pace.go_on(stop))
-    measured = await run_all(port, reads)
-    stop.set()
-    await going
-    return measured
+def _told(sent: list[Sent]) -> int:
+    wrong = [text for one in sent for text in one.wrong]
+    for text in wrong:
+        print(f"    unexpected: {text!r}")
+    return len(wrong)

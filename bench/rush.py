@@ -22,10 +22,11 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from bench.goals import write
 from bench.rush_chart import as_html
 from bench.rush_people import Organiser, as_lines, read_people, seed
 from bench.rush_play import play, sign_in
-from bench.rush_report import Report, as_text, report
+from bench.rush_report import Report, as_text, goals_of, report
 from bench.rush_shapes import Part, Person, Place
 from bench.rush_watch import Watch
 from bench.server import Server, daemon
@@ -53,6 +54,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--database", help="an empty PostgreSQL database for the server that is started")
     made.add_argument("--profile", type=Path, help="write cProfile's statistics of the server that is started here")
     made.add_argument("--out", type=Path, default=Path("rush"), help="rush.json and rush.html are written into here")
+    made.add_argument("--json", type=Path, metavar="FILE", help="write goals and what was measured into this")
     made.add_argument("--seed", type=int, default=1, help="another number is another minute")
     return made
 
@@ -67,6 +69,8 @@ def main(arguments: Sequence[str]) -> int:
     (options.out / "rush.json").write_bytes(msgspec.json.format(msgspec.json.encode(told)))
     (options.out / "rush.html").write_text(as_html(told))
     print(f"{as_text(told)}\n{options.out / 'rush.html'}", flush=True)
+    if options.json is not None:
+        write(options.json, goals_of(told, logins=options.logins))
     return 1 if told.faults else 0
 
 

@@ -7,10 +7,13 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from bench.goals import Goal, faults
 from bench.rush_shapes import Sample
 from bench.rush_watch import Look
 
 _TOO_MANY, _BUSY = 429, 503
+#: Milliseconds for 99 of 100 lists and details, where players have sessions.
+SOON = 150
 
 
 class Kind(msgspec.Struct, frozen=True):
@@ -143,6 +146,15 @@ def _server(looks: Sequence[Look]) -> OfServer:
         return OfServer(*shares, 0.0, 0.0, 0.0)
     cpu, waited = looks[-1].cpu - looks[0].cpu, looks[-1].kept_waiting - looks[0].kept_waiting
     return OfServer(*shares, round(cpu, 2), round(max(look.memory_mb for look in looks), 1), round(waited, 2))
+
+
+def goals_of(told: Report, *, logins: bool) -> list[Goal]:
+    """What was aimed at; with *logins*, where processors are busy with passwords, nothing but right answers."""
+    name = f"rush of {told.players}{', signing in' if logins else ''}"
+    kinds = {kind.name: kind for kind in told.kinds}
+    goal = None if logins else SOON
+    times = [Goal(f"{name}: {kind}, p99", goal, kinds[kind].p99, "ms") for kind in ("list", "detail") if kind in kinds]
+    return [*times, faults(f"{name}: faults", told.faults)]
 
 
 def as_text(told: Report) -> str:

@@ -18,6 +18,8 @@ from sqlalchemy import Engine, text
 from ctfd_twisted.db.engine import Engines
 
 _LISTENS = re.compile(rb"http://127\.0\.0\.1:(\d+)")
+#: The word on a line of its own, or of the log; what a worker says of itself stands behind its name.
+_READY = re.compile(rb"(?m)^(?:\S+ \[[^\]]*\] )?Ready$")
 
 
 class Server:
@@ -40,7 +42,7 @@ class Server:
         deadline = time.monotonic() + self._wait
         while time.monotonic() < deadline and self._process.poll() is None:
             printed = self._log.read_bytes()
-            if b"Ready" in printed and (found := _LISTENS.search(printed)):
+            if _READY.search(printed) and (found := _LISTENS.search(printed)):
                 self.port = int(found[1])
                 return self
             time.sleep(0.05)

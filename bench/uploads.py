@@ -14,6 +14,7 @@ from typing import Final
 
 import msgspec
 
+from bench.goals import Goal, faults
 from bench.server import Server
 from ctfd_twisted.competition.store import write_config
 from ctfd_twisted.db.engine import open_engines
@@ -44,14 +45,14 @@ class Measured(msgspec.Struct, frozen=True):
     right: bool
 
 
-def measure(folder: Path, mebibytes: int) -> int:
-    """Measure and print; status 1 where an upload is not what was sent, or took more memory than is allowed."""
+def measure(folder: Path, mebibytes: int) -> list[Goal]:
+    """Measure and print."""
     content = folder / "content"
     with content.open("wb") as file:
         file.truncate(mebibytes * MEBIBYTE)  # a hole: to read it costs the machine next to nothing
     sha1 = _sha1_of(content)
     print(f"{'':<10}{'MiB':>8}{'s':>8}{'MB/s':>8}{'CPU s':>8}{'MB':>8}{'peak MB':>9}", flush=True)
-    faults = 0
+    goals: list[Goal] = []
     with ExitStack() as stack:
         bucket = stack.enter_context(Server([sys.executable, "-m", "bench.bucket"], folder / "bucket.log"))
         places = {
@@ -71,8 +72,11 @@ def measure(folder: Path, mebibytes: int) -> int:
                 f"{one.cpu:>8.1f}{one.before_mb:>8.0f}{one.peak_mb:>9.0f}{'' if one.right else '  wrong answer'}",
                 flush=True,
             )
-            faults += not one.right or one.peak_mb > GOAL_MB
-    return 1 if faults else 0
+            goals += [
+                Goal(f"upload of {mebibytes} MiB into a {name}: memory at most", GOAL_MB, one.peak_mb, "MB"),
+                faults(f"upload of {mebibytes} MiB into a {name}: wrong answers", not one.right),
+            ]
+    return goals
 
 
 def _sha1_of(file: Path) -> str:
