@@ -74,6 +74,11 @@ def takes_gzip(call: Call) -> bool:
     return accepted is not None and b"gzip" in accepted.replace(b" ", b"").lower().split(b",")
 
 
+async def taken(answer: Answer | Awaitable[Answer]) -> Answer:
+    """*answer*, waited for where it has to be made."""
+    return answer if isinstance(answer, Answer) else await answer
+
+
 class SharedAnswer:
     """One answer for everybody: what *read* finds, in its envelope, until a commit tells one of *topics*."""
 
