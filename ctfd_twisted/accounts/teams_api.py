@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final, TypedDict
+from typing import Any, Final, TypedDict
 
 import msgspec
+from sqlalchemy import Connection
 
 from ctfd_twisted.accounts import membership, teams
 from ctfd_twisted.accounts.awards import list_team_awards
@@ -19,7 +20,7 @@ from ctfd_twisted.accounts.reading import Passwords, read_sent
 from ctfd_twisted.accounts.scores import team_profile
 from ctfd_twisted.accounts.team_views import TeamForAdmins, TeamListed, TeamProfile, team_for_admins, team_listed
 from ctfd_twisted.accounts.team_views import team_profile as profile_shown
-from ctfd_twisted.accounts.users_api import AccountQuery, asked_accounts, deeds_answer
+from ctfd_twisted.accounts.users_api import LIST_TOPICS, AccountQuery, Accounts, asked_accounts, deeds_answer
 from ctfd_twisted.db.database import Database
 from ctfd_twisted.http.answers import Answer, done, ok
 from ctfd_twisted.http.call import Call
@@ -27,6 +28,7 @@ from ctfd_twisted.http.described import Body
 from ctfd_twisted.http.gates import ACCOUNTS_VISIBLE, ADMIN, SCORES_VISIBLE, TEAMS_MODE
 from ctfd_twisted.http.pagination import AskedPage, Counted, Paged
 from ctfd_twisted.http.routes import Routes
+from ctfd_twisted.http.sharing import SAME, SharedAnswers
 
 _ALL: Final = "/api/v1/teams"
 _ONE: Final = f"{_ALL}/<int:team_id>"
@@ -57,13 +59,12 @@ class TeamsApi:
         self._passwords = passwords
         self._boards = boards
         self._keys = keys
+        self._pages = SharedAnswers(db, _listed, LIST_TOPICS)
 
-    @routes.get(_ALL, *_VISIBLE, query=(AccountQuery, AskedPage), data=list[TeamListed], meta=Paged)
-    async def list_teams(self, call: Call) -> Answer:
+    @routes.get(_ALL, *_VISIBLE, query=(AccountQuery, AskedPage), data=list[TeamListed], meta=Paged, also=(SAME,))
+    def list_teams(self, call: Call) -> Any:
         """One page of teams, without their members."""
-        wanted, page = asked_accounts(call)
-        found = await self._db.read(list_teams, wanted, page.number)
-        return ok([team_listed(team, to_admin=call.is_admin) for team in found.items], meta=page.meta(found.total))
+        return self._pages.to(call, asked_accounts(call))
 
     @routes.post(_ALL, TEAMS_MODE, ADMIN, body=(NewTeamBody, TeamBody), data=TeamForAdmins)
     async def create_team(self, call: Call) -> Answer:
@@ -134,3 +135,9 @@ class TeamsApi:
 def invite_shown(code: str) -> InviteCode:
     """Return an invite as it is given out."""
     return {"code": code}
+
+
+def _listed(conn: Connection, asked: Accounts) -> bytes:
+    found = list_teams(conn, asked.wanted, asked.page.number)
+    shown = [team_listed(team, to_admin=asked.to_admin) for team in found.items]
+    return ok(shown, meta=asked.page.meta(found.total)).body

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
+from sqlalchemy import Connection
 
 from ctfd_twisted.accounts import users
 from ctfd_twisted.accounts.awards import list_user_awards
@@ -14,6 +15,7 @@ from ctfd_twisted.accounts.bodies import NewUserBody, UserBody
 from ctfd_twisted.accounts.deletion import delete_user
 from ctfd_twisted.accounts.history import Asker, Deed, DeedType, list_user_deeds
 from ctfd_twisted.accounts.history_views import DeedShown, UserAward, deed_shown, user_awards
+from ctfd_twisted.accounts.newcomers import NEWCOMERS
 from ctfd_twisted.accounts.profiles import PAGE_SIZE, AccountFilter, list_users
 from ctfd_twisted.accounts.reading import NO_FIELD, Passwords, read_sent
 from ctfd_twisted.accounts.scores import user_profile
@@ -27,10 +29,13 @@ from ctfd_twisted.http.described import invalid
 from ctfd_twisted.http.gates import ACCOUNTS_VISIBLE, ADMIN, SCORES_VISIBLE
 from ctfd_twisted.http.pagination import AskedPage, Counted, Page, Paged, asked_page
 from ctfd_twisted.http.routes import Routes
+from ctfd_twisted.http.sharing import SAME, SharedAnswers
 from ctfd_twisted.mail.post import Post
 from ctfd_twisted.mail.store import SealedLetter
 
 _ONE: Final = "/api/v1/users/<int:user_id>"
+#: After which commits a page of users or teams may read differently.
+LIST_TOPICS: Final = ("accounts", NEWCOMERS)
 
 
 class AccountQuery(msgspec.Struct, frozen=True):
@@ -52,14 +57,23 @@ class Notify(msgspec.Struct, frozen=True):
     notify: Annotated[str, Meta(description="Any text: mail them their name and password.")] | UnsetType = UNSET
 
 
-def asked_accounts(call: Call) -> tuple[AccountFilter, Page]:
+class Accounts(NamedTuple):
+    """Which page of which accounts is asked for; administrators are told more of them."""
+
+    wanted: AccountFilter
+    page: Page
+    to_admin: bool
+
+
+def asked_accounts(call: Call) -> Accounts:
     """Return what a list of accounts is asked for; raises ``Invalid``, also where players search e-mails."""
     query = call.query(AccountQuery)
     if query.field == "email" and not call.is_admin:
         raise Invalid(field="Emails can only be queried by admins")
     given = {key: value for key, value in msgspec.structs.asdict(query).items() if value is not UNSET}
     everyone = given.pop("view", None) == "admin" and call.is_admin
-    return AccountFilter(**given, everyone=everyone), asked_page(call.query(AskedPage).page, size=PAGE_SIZE)
+    page = asked_page(call.query(AskedPage).page, size=PAGE_SIZE)
+    return Accounts(AccountFilter(**given, everyone=everyone), page, call.is_admin)
 
 
 class UsersApi:
@@ -72,13 +86,19 @@ class UsersApi:
         self._post = post
         self._passwords = passwords
         self._boards = boards
+        self._pages = SharedAnswers(db, _listed, LIST_TOPICS)
 
-    @routes.get("/api/v1/users", ACCOUNTS_VISIBLE, query=(AccountQuery, AskedPage), data=list[UserShown], meta=Paged)
-    async def list_users(self, call: Call) -> Answer:
+    @routes.get(
+        "/api/v1/users",
+        ACCOUNTS_VISIBLE,
+        query=(AccountQuery, AskedPage),
+        data=list[UserShown],
+        meta=Paged,
+        also=(SAME,),
+    )
+    def list_users(self, call: Call) -> Any:
         """One page of users, in the view of everybody whoever asks."""
-        wanted, page = asked_accounts(call)
-        found = await self._db.read(list_users, wanted, page.number)
-        return ok([user_shown(user, to_admin=call.is_admin) for user in found.items], meta=page.meta(found.total))
+        return self._pages.to(call, asked_accounts(call))
 
     @routes.post(
         "/api/v1/users", ADMIN, query=Notify, body=(NewUserBody, UserBody), data=UserForAdmins, also=(NO_FIELD,)
@@ -143,3 +163,9 @@ def deeds_answer(call: Call, found: tuple[Deed, ...], type: DeedType) -> Answer:
     """Return a list of solves or fails with its count; fails are shown to administrators alone."""
     told = found if call.is_admin or type == "correct" else ()
     return ok([deed_shown(deed, to_admin=call.is_admin) for deed in told], meta={"count": len(found)})
+
+
+def _listed(conn: Connection, asked: Accounts) -> bytes:
+    found = list_users(conn, asked.wanted, asked.page.number)
+    shown = [user_shown(user, to_admin=asked.to_admin) for user in found.items]
+    return ok(shown, meta=asked.page.meta(found.total)).body

@@ -14,11 +14,13 @@ from ctfd_twisted.challenges.shown import ChallengeKind, ChallengeShown, kind_re
 from ctfd_twisted.db.database import Database
 from ctfd_twisted.db.threads import carried_through
 from ctfd_twisted.errors import NotFound
-from ctfd_twisted.http.answers import Answer, done, ok
+from ctfd_twisted.http.answers import JSON, Answer, done, ok
 from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.described import impossible
 from ctfd_twisted.http.gates import ADMIN
 from ctfd_twisted.http.routes import Routes
+from ctfd_twisted.http.shared import Shared, version_of
+from ctfd_twisted.http.sharing import KEPT, SAME, tagged_answer
 from ctfd_twisted.koth.settings_shown import HillFields
 
 #: Removes the stored content at these locations.
@@ -42,16 +44,19 @@ class ChallengesAdminApi:
     def __init__(self, db: Database, remove_files: RemoveFiles) -> None:
         self._db = db
         self._remove_files = remove_files
+        #: The kinds that are installed: the same for as long as the process runs.
+        self._types: Shared | None = None
 
-    @routes.get("/api/v1/challenges/types", ADMIN, data=dict[str, ChallengeKindWithForm])
+    @routes.get("/api/v1/challenges/types", ADMIN, data=dict[str, ChallengeKindWithForm], also=(SAME,))
     def list_types(self, call: Call) -> Answer:
         """Every kind of challenge, each with the form that asks for its own settings."""
-        del call
-        kinds: dict[str, ChallengeKindWithForm] = {
-            kind.id: {**kind_readout(kind), "create": form_html(kind.form_fields)}
-            for kind in challenge_types().values()
-        }
-        return ok(kinds)
+        if self._types is None:
+            kinds: dict[str, ChallengeKindWithForm] = {
+                kind.id: {**kind_readout(kind), "create": form_html(kind.form_fields)}
+                for kind in challenge_types().values()
+            }
+            self._types = version_of(ok(kinds).body, zips=True)
+        return tagged_answer(call, self._types, JSON, KEPT)
 
     @routes.post("/api/v1/challenges", ADMIN, body=(ChallengeFields, HillFields), data=ChallengeShown, also=_IMPOSSIBLE)
     async def create(self, call: Call) -> Answer:

@@ -13,7 +13,7 @@ from ctfd_twisted.http.answers import Answer
 from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.gates import ACCOUNTS_VISIBLE, CHALLENGES_VISIBLE, DURING_EVENT, SCORES_VISIBLE, VERIFIED
 from ctfd_twisted.http.routes import Routes
-from ctfd_twisted.http.sharing import SAME, SharedAnswers
+from ctfd_twisted.http.sharing import SAME, SharedAnswers, taken
 
 
 class SolversApi:
@@ -42,8 +42,7 @@ class SolversApi:
         return self._later(call, challenge_id) if view is None else self._listed(call, view, challenge_id)
 
     async def _later(self, call: Call, challenge_id: str) -> Answer:
-        answer = self._listed(call, await self._reader.get(call), challenge_id)
-        return answer if isinstance(answer, Answer) else await answer
+        return await taken(self._listed(call, await self._reader.get(call), challenge_id))
 
     def _listed(self, call: Call, view: View, challenge_id: str) -> Any:
         entry = view.accessible(challenge_id)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
+
+from sqlalchemy import Connection
 
 from ctfd_twisted.competition import configs_store as store
 from ctfd_twisted.db.database import Database
@@ -10,6 +12,7 @@ from ctfd_twisted.http.answers import Answer, done, ok
 from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.gates import ADMIN
 from ctfd_twisted.http.routes import Routes
+from ctfd_twisted.http.sharing import SAME, SharedAnswers
 
 _ALL: Final = "/api/v1/configs"
 _ONE: Final = "/api/v1/configs/<key>"
@@ -26,11 +29,12 @@ class ConfigsApi:
 
     def __init__(self, db: Database) -> None:
         self._db = db
+        self._lists = SharedAnswers(db, _listed, ("config",))
 
-    @routes.get(_ALL, ADMIN, query=store.ConfigFilter, data=list[store.ConfigShown])
-    async def list_configs(self, call: Call) -> Answer:
+    @routes.get(_ALL, ADMIN, query=store.ConfigFilter, data=list[store.ConfigShown], also=(SAME,))
+    def list_configs(self, call: Call) -> Any:
         """All settings that have been made, secrets included."""
-        return ok(await self._db.read(store.list_configs, call.query(store.ConfigFilter)))
+        return self._lists.to(call, call.query(store.ConfigFilter))
 
     @routes.post(_ALL, ADMIN, body=store.ConfigFields, data=store.ConfigShown)
     async def create(self, call: Call) -> Answer:
@@ -60,3 +64,7 @@ class ConfigsApi:
         del call
         await self._db.run(store.delete_config, key)
         return done()
+
+
+def _listed(conn: Connection, wanted: store.ConfigFilter) -> bytes:
+    return ok(store.list_configs(conn, wanted)).body

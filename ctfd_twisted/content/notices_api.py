@@ -14,13 +14,12 @@ from ctfd_twisted.http.answers import Answer, done, ok
 from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.gates import ADMIN, ANYONE
 from ctfd_twisted.http.routes import Routes
+from ctfd_twisted.http.sharing import SAME, SharedAnswers
 
 _ALL: Final = "/api/v1/notifications"
 _ONE: Final = "/api/v1/notifications/<notice_id>"
 #: So many different questions are kept answered: what thousands ask alike differs in ``since_id`` alone.
 _KEPT: Final = 100
-#: Bytes that kept lists may take together.
-_ROOM: Final = 16 * 1024 * 1024
 
 
 class NoticesApi:
@@ -30,20 +29,19 @@ class NoticesApi:
 
     def __init__(self, db: Database) -> None:
         self._db = db
-        self._lists = KeyedSnapshots(
-            db, db.bus, _listed, store.TOPICS, limit=_KEPT, weigh=lambda answer: len(answer.body), room=_ROOM
-        )
+        self._lists = SharedAnswers(db, _listed, store.TOPICS)
         self._counts = KeyedSnapshots(db, db.bus, _counted, store.TOPICS, limit=_KEPT)
 
-    @routes.get(_ALL, ANYONE, query=store.NoticeFilter, data=list[store.NoticeShown])
+    @routes.get(_ALL, ANYONE, query=store.NoticeFilter, data=list[store.NoticeShown], also=(SAME,))
     def list_notices(self, call: Call) -> Any:
         """All notifications or those that the query describes, oldest first.
 
         HEAD asks how many there are, which the header ``Result-Count`` tells.
         """
         wanted = call.query(store.NoticeFilter)
-        answers = self._counts if call.request.method == b"HEAD" else self._lists
-        return answers.ready(wanted) or answers.get(wanted)
+        if call.request.method == b"HEAD":
+            return self._counts.ready(wanted) or self._counts.get(wanted)
+        return self._lists.to(call, wanted)
 
     @routes.post(_ALL, ADMIN, body=store.NoticeFields, data=store.NoticeTold)
     async def create(self, call: Call) -> Answer:
@@ -64,8 +62,8 @@ class NoticesApi:
         return done()
 
 
-def _listed(conn: Connection, wanted: store.NoticeFilter) -> Answer:
-    return ok(store.list_notices(conn, wanted))
+def _listed(conn: Connection, wanted: store.NoticeFilter) -> bytes:
+    return ok(store.list_notices(conn, wanted)).body
 
 
 def _counted(conn: Connection, wanted: store.NoticeFilter) -> Answer:
