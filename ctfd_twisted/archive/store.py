@@ -15,7 +15,7 @@ from ctfd_twisted.archive.tables import imports
 from ctfd_twisted.challenges.tables import challenges, dynamic_challenge, files
 from ctfd_twisted.competition.tables import config
 from ctfd_twisted.db.adopt import CTFD_HEAD, DYNAMIC_HEAD, VERSION_TABLE
-from ctfd_twisted.db.tables import alembic_version, leases
+from ctfd_twisted.db.tables import alembic_version, leases, news, others
 from ctfd_twisted.files.tables import loose
 from ctfd_twisted.mail.tables import outbox
 from ctfd_twisted.schema import metadata
@@ -26,7 +26,7 @@ PAGE: Final = 1000
 #: How the names of our own tables begin.
 _OURS: Final = "ctfp_"
 #: What nodes are doing or have done, and where content lies: of this deployment, whatever competition is on it.
-DEPLOYMENT: Final = frozenset({leases.name, loose.name, imports.name})
+DEPLOYMENT: Final = frozenset({leases.name, news.name, others.name, loose.name, imports.name})
 #: In no archive: that, who is signed in here, and letters, which are sealed with the secret key.
 LEFT_OUT: Final = DEPLOYMENT | {sessions.name, outbox.name}
 

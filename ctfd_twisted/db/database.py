@@ -155,9 +155,9 @@ class Database:
         return self._begin("read", self.reads, fn, lambda: self._read(fn, args, kwargs))
 
     def notice_others(self) -> None:
-        """Publish :data:`EVERYTHING` if another program has changed the database since the last look; never waits."""
-        if self.engines.watch is not None and self.engines.watch.others_wrote():
-            self.bus.publish((EVERYTHING,))
+        """Publish what others have changed in an SQLite file since the last look; never waits."""
+        if self.engines.watch is not None:
+            self.bus.publish(self.engines.watch.news())
 
     def close(self) -> None:
         """Close every connection; call it when no transaction is under way."""
@@ -245,12 +245,10 @@ class Database:
                 value = fn(conn, *args, **kwargs)
                 topics = taken_topics(conn)
                 self.engines.before_commit(conn, topics)
-                others_wrote = self.engines.commit(transaction)
+                transaction.commit()
             except BaseException:
                 transaction.rollback()
                 raise
-        if others_wrote:
-            topics |= {EVERYTHING}
         return value, topics
 
     def _read(self, fn: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[T, frozenset[str]]:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import threading
 import uuid
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, Transaction, create_engine, event, make_url, text
+from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.engine import URL
 from sqlalchemy.pool import QueuePool, StaticPool
 
+from ctfd_twisted.db import sqlite_news
 from ctfd_twisted.db.notices import EVERYTHING
 from ctfd_twisted.db.ready import Ready
+from ctfd_twisted.db.sqlite_news import SQLiteWatch
 
 #: PostgreSQL's channel on which nodes, and the triggers of other programs' changes, tell what was touched.
 CHANNEL: Final = "ctfp"
@@ -36,59 +37,6 @@ ALIVE: Final = {
 LONGEST_NEWS: Final = 7999
 
 
-class SQLiteWatch:
-    """Notices commits to an SQLite file by other programs, through ``PRAGMA data_version``.
-
-    The pragma's value changes on a connection when *another* connection has committed, hence on the watching one also
-    with our own writer's commits. So the writer, after each of its commits, reads first the watch's version and then
-    its own: if its own did not move, all that the watch has seen so far was ours.
-    """
-
-    def __init__(self, path: str, writer: sqlite3.Connection) -> None:
-        # Used from two threads, one call at a time: under the lock, and reading the pragma takes microseconds.
-        self._watch = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=0)
-        self._watch_cursor = self._watch.cursor()
-        self._writer = writer
-        self._lock = threading.Lock()
-        self._seen = self._watched()
-        self._own = self._written()
-
-    def _watched(self) -> int:
-        return int(self._watch_cursor.execute("PRAGMA data_version").fetchone()[0])
-
-    def _written(self) -> int:
-        return int(self._writer.execute("PRAGMA data_version").fetchone()[0])
-
-    def commit(self, transaction: Transaction) -> bool:
-        """Commit our own writer's *transaction*, in its thread; whether somebody else has committed as well."""
-        with self._lock:
-            transaction.commit()
-            self._seen = self._watched()
-            own = self._written()
-            changed = own != self._own
-            self._own = own
-            return changed
-
-    def others_wrote(self) -> bool:
-        """Whether another program has committed since the last look.
-
-        Never waits: while our own writer commits the answer is no, and that commit tells of anything else itself.
-        """
-        if not self._lock.acquire(blocking=False):
-            return False
-        try:
-            version = self._watched()
-            changed = version != self._seen
-            self._seen = version
-            return changed
-        finally:
-            self._lock.release()
-
-    def close(self) -> None:
-        """Close the watching connection."""
-        self._watch.close()
-
-
 class Engines:
     """Where a database's connections come from; made by :func:`open_engines`."""
 
@@ -96,6 +44,7 @@ class Engines:
         self.node = node
         self.dialect = write.dialect.name
         self.watch: SQLiteWatch | None = None
+        self._alone = self.dialect == "sqlite" and _in_memory(write.url)
         self.write_engine = write
         self.read_engine = read
         self._writer: Connection | None = None
@@ -128,30 +77,24 @@ class Engines:
 
     def before_commit(self, conn: Connection, topics: frozenset[str]) -> None:
         """Add what other nodes need to hear to the transaction itself, so that it is told if and only if it commits."""
-        if topics and self.dialect == "postgresql":
-            news = self._news(topics)
-            if len(news) > LONGEST_NEWS:
-                news = self._news({EVERYTHING})
-            _NOTIFY.all(conn, {"channel": CHANNEL, "news": news})
+        if not topics or self._alone:
+            return
+        if self.dialect == "sqlite":
+            sqlite_news.tell(conn, self.node, topics)
+            return
+        news = self._news(topics)
+        if len(news) > LONGEST_NEWS:
+            news = self._news({EVERYTHING})
+        _NOTIFY.all(conn, {"channel": CHANNEL, "news": news})
 
     def _news(self, topics: Collection[str]) -> str:
         return json.dumps({"node": self.node, "topics": sorted(topics)})
 
-    def commit(self, transaction: Transaction) -> bool:
-        """Commit a write transaction; whether it is now known that another program has written as well."""
-        if self.watch is not None:
-            return self.watch.commit(transaction)
-        transaction.commit()
-        return False
-
     def start_watch(self) -> None:
-        """Begin to notice other programs' writes to an SQLite file (nobody else can write to one in memory)."""
-        path = self.write_engine.url.database
-        if self.dialect == "sqlite" and path and not _in_memory(self.write_engine.url):
-            with self.writer() as conn:
-                driver = conn.connection.driver_connection
-                assert isinstance(driver, sqlite3.Connection)  # noqa: S101 - the dialect says so
-                self.watch = SQLiteWatch(path, driver)
+        """Begin to notice what others write to an SQLite file that is migrated (nobody can write to one in memory)."""
+        if self.dialect == "sqlite" and not self._alone:
+            assert self.write_engine.url.database  # noqa: S101 - not in memory, so it has a path
+            self.watch = SQLiteWatch(self.write_engine.url.database, self.node)
 
     def close(self) -> None:
         """Close every connection."""
@@ -197,7 +140,8 @@ def _open_sqlite(url: URL, node: str) -> Engines:
     write = create_engine(url, poolclass=QueuePool, pool_size=1, max_overflow=0, connect_args=options)
     read = create_engine(url, poolclass=QueuePool, pool_size=READERS, max_overflow=0, connect_args=options)
     # A writer takes the lock when it begins: one that asked for it later could fail without a retry by SQLite.
-    _prepare_sqlite(write, "BEGIN IMMEDIATE")
+    # Triggers that tell of other programs' writes keep silent where they may recurse (migrations/steps.py).
+    _prepare_sqlite(write, "BEGIN IMMEDIATE", "PRAGMA recursive_triggers=ON")
     _prepare_sqlite(read, "BEGIN", "PRAGMA query_only=ON")
     return Engines(write, read, node)
 

@@ -14,6 +14,8 @@ from sqlalchemy import Connection, Engine, Transaction, inspect
 from sqlalchemy.exc import OperationalError
 
 from ctfd_twisted.db.adopt import CannotMigrate, Found, Kind, recognise
+from ctfd_twisted.db.migrations.steps import notice_changes
+from ctfd_twisted.schema import metadata
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -87,6 +89,9 @@ def migrate(engine: Engine, say: Say = lambda _: None) -> MigrationReport:
         with (_locked_sqlite if conn.dialect.name == "sqlite" else _locked_postgresql)(conn, say):
             found = recognise(conn)
             if found.kind == "ours" and found.revision == HEAD:
+                if conn.dialect.name == "sqlite":
+                    # Another program may have made a table anew meanwhile, whose triggers went with the old one.
+                    notice_changes(conn, metadata.tables)
                 return MigrationReport("ours", HEAD, HEAD, ())
             before = _inventory(conn)
             _upgrade(conn, found, str(folder))

@@ -7,6 +7,7 @@ from typing import Any
 from alembic import op
 from sqlalchemy import (
     JSON,
+    BigInteger,
     Boolean,
     Column,
     DateTime,
@@ -67,6 +68,8 @@ HASH_INDEXES = (("config_key", "config", ("key",)), ("files_location", "files", 
 #: Every table that is made here.
 TABLES = (
     "ctfp_leases",
+    "ctfp_news",
+    "ctfp_others",
     "ctfp_secrets",
     "ctfp_loose_files",
     "ctfp_imports",
@@ -90,6 +93,7 @@ TABLES = (
 def make() -> None:
     """Make all of them."""
     _common()
+    _news()
     _accounts()
     _challenges()
     _mail()
@@ -145,6 +149,21 @@ def _common() -> None:
         Column("trial", Boolean, nullable=False),
         Column("problem", Text),
         Column("lines", JSON),
+    )
+
+
+def _news() -> None:
+    op.create_table(
+        "ctfp_news",
+        _id(),
+        Column("node", String(32), nullable=False),
+        Column("topics", Text, nullable=False),
+    )
+    op.create_table(
+        "ctfp_others",
+        Column("id", Integer, primary_key=True, autoincrement=False),
+        Column("mark", BigInteger, nullable=False),
+        Column("step", Integer, nullable=False),
     )
 
 

@@ -81,8 +81,9 @@ def _rebuild(conn: Connection, schema: MetaData, table: Table, further: list[Col
     conn.exec_driver_sql(f"ALTER TABLE {new.name} RENAME TO {table.name}")
 
 
-# A program that is not one of our nodes writes without telling anybody. Our nodes call themselves "ctfp:<node>" and
-# tell precisely what they touched, so for them the trigger keeps silent (docs/adr/0010).
+# A program that is not one of our nodes writes without telling anybody. Our nodes tell precisely what they touched, so
+# for them the triggers keep silent: on PostgreSQL because they call themselves "ctfp:<node>" (docs/adr/0010), on SQLite
+# because their connections alone let triggers recurse (docs/adr/0088).
 _NOTICE = """
 CREATE OR REPLACE FUNCTION ctfp_notice() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -94,10 +95,34 @@ END
 $$
 """
 
+#: The tables in which it is told; a change there is not told of again.
+_TELLING = frozenset({"ctfp_news", "ctfp_others"})
+#: How many news are kept at least, and how many more before the oldest go.
+_KEPT, _AT_A_TIME = 1024, 128
+_ON_SQLITE = {
+    # To take the first step of the one row is refused, but on the way the row takes the second, with a new mark. Where
+    # triggers recurse, the second step meets this trigger as well and is refused too: nothing is changed.
+    "ctfp_silence": """
+        BEFORE UPDATE ON ctfp_others
+        BEGIN
+            UPDATE ctfp_others SET mark = random(), step = 2 WHERE id = 2 - NEW.step;
+            SELECT RAISE(IGNORE);
+        END
+    """,
+    "ctfp_prune": f"""
+        AFTER INSERT ON ctfp_news WHEN NEW.id % {_AT_A_TIME} = 0
+        BEGIN
+            DELETE FROM ctfp_news WHERE id <= NEW.id - {_KEPT};
+        END
+    """,  # noqa: S608 - two numbers, above
+}
+_FIRST_STEP = "BEGIN UPDATE ctfp_others SET step = 1 WHERE id = 1; END"
+
 
 def notice_changes(conn: Connection, tables: Iterable[str]) -> None:
-    """On PostgreSQL, make every statement of another program that changes one of *tables* known to our nodes."""
-    if conn.dialect.name != "postgresql":
+    """Make it known to our nodes when another program changes one of *tables*; on SQLite, where it is not yet."""
+    if conn.dialect.name == "sqlite":
+        _notice_on_sqlite(conn, set(tables) - _TELLING)
         return
     conn.exec_driver_sql(_NOTICE.replace("%", "%%"))
     for table in tables:
@@ -105,3 +130,16 @@ def notice_changes(conn: Connection, tables: Iterable[str]) -> None:
             f"CREATE TRIGGER ctfp_notice AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON {table} "
             "FOR EACH STATEMENT EXECUTE FUNCTION ctfp_notice()"
         )
+
+
+def _notice_on_sqlite(conn: Connection, tables: Iterable[str]) -> None:
+    wanted = dict(_ON_SQLITE)
+    for table in sorted(tables):
+        for change in ("INSERT", "UPDATE", "DELETE"):
+            wanted[f"ctfp_notice_{table}_{change.lower()}"] = f"AFTER {change} ON {table} {_FIRST_STEP}"
+    present = set(conn.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'trigger'").scalars())
+    for name in wanted.keys() - present:
+        conn.exec_driver_sql(f"CREATE TRIGGER {name} {wanted[name]}")
+    conn.exec_driver_sql(
+        "INSERT INTO ctfp_others (id, mark, step) SELECT 1, 0, 0 WHERE NOT EXISTS (SELECT 1 FROM ctfp_others)"
+    )

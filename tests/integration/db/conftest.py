@@ -1,12 +1,16 @@
-"""What the tests of migrations share: a way to describe a schema."""
+"""What the tests of the database share: a way to describe a schema, and processes on one SQLite file."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import Connection, inspect
+
+from tests.integration.db.sharing import House
 
 Description = dict[str, dict[str, Any]]
 
@@ -48,3 +52,25 @@ def _described(conn: Connection) -> Description:
 def described() -> Callable[[Connection], Description]:
     """Describe the schema that a connection sees."""
     return _described
+
+
+@pytest.fixture
+def path(sqlite_template: Path, tmp_path: Path) -> Path:
+    """A migrated SQLite file."""
+    return Path(shutil.copy(sqlite_template, tmp_path / "ctf.sqlite"))
+
+
+@pytest.fixture
+def one(path: Path) -> Iterator[House]:
+    """A process on it."""
+    house = House(path)
+    yield house
+    house.db.close()
+
+
+@pytest.fixture
+def other(path: Path) -> Iterator[House]:
+    """Another."""
+    house = House(path)
+    yield house
+    house.db.close()
