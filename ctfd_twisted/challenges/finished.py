@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from ctfd_twisted.http.shared import WORTH
-from ctfd_twisted.http.zipped import deflated, stored, zipped
+from ctfd_twisted.http.zipped import Runs, stored, zipped
 
 #: About so many challenges are compressed together: with more of them, fewer accounts have solved the same ones among
 #: them; with fewer, compressing finds less.
@@ -16,10 +16,6 @@ _TOGETHER: Final = 8
 _DIGEST: Final = 9
 _BEGIN, _END = b'{"success":true,"data":[', b"]}"
 _STORED_BEGIN, _STORED_END = stored(_BEGIN), stored(_END)
-#: What compressed runs may weigh together, in bytes; when it is full all are forgotten.
-_ROOM: Final = 8 * 2**20
-#: What a run weighs beside its bytes, about.
-_BESIDE: Final = 256
 
 
 class Piece(NamedTuple):
@@ -33,30 +29,6 @@ class Piece(NamedTuple):
 def make_piece(body: bytes, challenge_id: int) -> Piece:
     """The piece of a challenge; it is the id that says where runs begin, so they are the same for most callers."""
     return Piece(body, hashlib.blake2b(body, digest_size=_DIGEST).digest(), challenge_id % _TOGETHER == 0)
-
-
-class Runs:
-    """Challenges that stand after each other in the lists of many, compressed once."""
-
-    def __init__(self) -> None:
-        self._found: dict[tuple[bytes, ...], bytes] = {}
-        self._weight = 0
-
-    def __len__(self) -> int:
-        """How many are kept."""
-        return len(self._found)
-
-    def zipped(self, run: tuple[bytes, ...]) -> bytes:
-        """*run* and a comma after each, as a piece of gzip; without a comma at its end where that is an empty text."""
-        found = self._found.get(run)
-        if found is None:
-            found = deflated(b",".join(run))
-            if self._weight > _ROOM:
-                self._found.clear()
-                self._weight = 0
-            self._weight += len(found) + 8 * len(run) + _BESIDE
-            self._found[run] = found
-        return found
 
 
 class FinishedList:
@@ -104,4 +76,4 @@ class FinishedList:
         starts = [number for number, piece in enumerate(self._pieces) if number and piece.begins]
         for start, end in pairwise([0, *starts, len(self._pieces)]):
             run = tuple([piece.body for piece in self._pieces[start:end]])
-            yield self._runs.zipped(run if end == len(self._pieces) else (*run, b""))
+            yield self._runs.zipped(run if end == len(self._pieces) else (*run, b""), b",")

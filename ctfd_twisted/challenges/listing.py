@@ -10,10 +10,11 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from ctfd_twisted.challenges.catalogue import Catalogue, Entry, Numbers
-from ctfd_twisted.challenges.finished import FinishedList, Piece, Runs, make_piece
+from ctfd_twisted.challenges.finished import FinishedList, Piece, make_piece
 from ctfd_twisted.challenges.memo import Memo
 from ctfd_twisted.challenges.registry import challenge_types
 from ctfd_twisted.challenges.rules import SECRET_TEXT, Reach, Viewer, like, reach
+from ctfd_twisted.http.zipped import Runs
 
 _encode = msgspec.json.Encoder().encode
 

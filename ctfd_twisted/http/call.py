@@ -37,6 +37,10 @@ class Front(msgspec.Struct, frozen=True):
     public_url: str | None
     cookies: Cookies
 
+    def url(self, path: str) -> str:
+        """*path* (which begins with ``/``) below the application root."""
+        return self.root + path
+
 
 class Call:
     """One request as handlers see it."""

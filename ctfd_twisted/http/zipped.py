@@ -20,6 +20,10 @@ _HEAD: Final = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x04\xff"
 _LAST: Final = b"\x03\x00"
 #: So long may a block be that is not compressed.
 _STORED: Final = 0xFFFF
+#: What compressed runs may weigh together, in bytes.
+_ROOM: Final = 8 * 2**20
+#: What a run weighs beside its bytes, about.
+_BESIDE: Final = 256
 
 
 def deflated(text: bytes) -> bytes:
@@ -39,3 +43,32 @@ def zipped(pieces: Iterable[bytes], plain: bytes) -> tuple[bytes, ...]:
     """The whole of *plain*, which *pieces* hold, as what is to be joined."""
     size = len(plain) & 0xFFFF_FFFF
     return (_HEAD, *pieces, _LAST, zlib.crc32(plain).to_bytes(4, "little"), size.to_bytes(4, "little"))
+
+
+class Runs:
+    """Texts that stand after each other in the answers of many, compressed once.
+
+    An answer is cut where its texts say that a run begins, so what one has more than another moves no other run.
+    """
+
+    def __init__(self, room: int = _ROOM) -> None:
+        """What is kept weighs *room* bytes together; when it is full all is forgotten."""
+        self._room = room
+        self._found: dict[tuple[bytes, ...], bytes] = {}
+        self._weight = 0
+
+    def __len__(self) -> int:
+        """How many are kept."""
+        return len(self._found)
+
+    def zipped(self, run: tuple[bytes, ...], between: bytes = b"") -> bytes:
+        """The texts of *run* with *between* between them, always the same, as a piece."""
+        found = self._found.get(run)
+        if found is None:
+            found = deflated(between.join(run))
+            if self._weight > self._room:
+                self._found.clear()
+                self._weight = 0
+            self._weight += len(found) + 8 * len(run) + _BESIDE
+            self._found[run] = found
+        return found

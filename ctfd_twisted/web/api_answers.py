@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from ctfd_twisted.errors import Impossible, NotFound
+from ctfd_twisted.http.answers import Answer
 from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.site import HasRoutes
 
@@ -24,16 +25,20 @@ class ApiAnswers:
 
     async def data(self, call: Call, method: str, path: str, **parameters: object) -> Any:
         """The ``data`` of the answer; raises what the handler raises, ``Impossible`` where it has only a message."""
+        body: dict[str, Any] = msgspec.json.decode(await self.body(call, method, path, **parameters))
+        if "data" not in body:
+            raise Impossible({"": [str(body.get("message", ""))]})
+        return body["data"]
+
+    async def body(self, call: Call, method: str, path: str, **parameters: object) -> bytes:
+        """The answer as it is; raises what the handler raises."""
         handler = self._handlers.get((method, path))
         if handler is None:
             raise NotFound
         call.inside = True
         try:
             answered = handler(call, **parameters)
-            answer = await answered if isawaitable(answered) else answered
+            answer: Answer = await answered if isawaitable(answered) else answered
         finally:
             call.inside = False
-        body: dict[str, Any] = msgspec.json.decode(answer.body)
-        if "data" not in body:
-            raise Impossible({"": [str(body.get("message", ""))]})
-        return body["data"]
+        return answer.body

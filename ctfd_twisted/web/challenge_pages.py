@@ -20,10 +20,11 @@ from ctfd_twisted.http.errors import error_text
 from ctfd_twisted.http.gates import ANYONE, CHALLENGES_VISIBLE, DURING_EVENT, VERIFIED
 from ctfd_twisted.http.routes import Routes
 from ctfd_twisted.web.api_answers import ApiAnswers
-from ctfd_twisted.web.challenge_view import Opened, opened_challenge, shelves_of
-from ctfd_twisted.web.kept import Draw, Kept
+from ctfd_twisted.web.challenge_view import Opened, opened_challenge
 from ctfd_twisted.web.pages import Pages
 from ctfd_twisted.web.requirements import AskedOfAll, read_asked, team_is_complete, user_is_complete
+from ctfd_twisted.web.shelves import Cabinet, Tile
+from ctfd_twisted.web.texts import lasting
 
 _INCOMPLETE_TEAM: Final = "Please fill in all required team profile fields"
 _ALL: Final = "/api/v1/challenges"
@@ -50,7 +51,7 @@ class ChallengePages:
         self._db = db
         self._pages = pages
         self._answers = answers
-        self._tiles = Kept()
+        self._cabinet: Cabinet | None = None
         self._asked: Snapshot[AskedOfAll] = Snapshot(db, db.bus, read_asked, ("accounts", "config"))
 
     @routes.get("/challenges", ANYONE)
@@ -108,7 +109,7 @@ class ChallengePages:
             standings = (await self._answers.data(call, "GET", _HILL, challenge_id=shown["id"]))["standings"]
         elif call.sees_scores and call.sees_accounts:
             solvers = await self._answers.data(call, "GET", f"{_ONE}/solves", challenge_id=asked)
-        known = [challenge["id"] for challenge in await self._answers.data(call, "GET", _ALL)]
+        known = [tile.id for tile in await self._tiles(call)]
         return opened_challenge(shown, call.competition, known=known, solvers=solvers, standings=tuple(standings)), []
 
     async def _show(self, call: Call, opened: Opened | None, infos: list[str], result: Result | None) -> Answer:
@@ -120,27 +121,27 @@ class ChallengePages:
         }
         if opened is not None and call.request.getHeader(b"hx-request"):
             return self._pages.fragment(call, "parts/challenge.html", **context)
-        competition = call.competition
-        listed = await self._answers.data(call, "GET", _ALL)
+        tiles = await self._tiles(call)
         # Most competitions have no hill, and then nobody has to be asked who holds them.
-        has_hills = any(challenge["type"] == "koth" for challenge in listed)
-        hills = await self._answers.data(call, "GET", _HILLS) if has_hills else ()
-        return self._pages.render(
-            call,
-            "challenges.html",
-            shelves=shelves_of(listed),
-            tile_of=self._tile,
-            hills={hill["challenge_id"]: hill for hill in hills},
-            infos=[*_notices(call), *infos],
-            ends_at=competition.end if competition.end and not competition.ended(call.now) else None,
-            **context,
-        )
+        hills = await self._answers.data(call, "GET", _HILLS) if any(tile.hill for tile in tiles) else ()
+        shelves = self._shelved(call).shelves(tiles, {hill["challenge_id"]: hill for hill in hills})
+        competition, infos = call.competition, [*_notices(call), *infos]
+        ends_at = competition.end if competition.end and not competition.ended(call.now) else None
+        left = lasting(ends_at - context["now"]) if ends_at else ""
+        context |= {"infos": infos, "ends_at": ends_at, "left": left}
+        if opened is None:
+            return self._pages.around(call, "challenges.html", (*infos, ends_at, left), shelves, **context)
+        middle = Markup(shelves.body.decode())  # noqa: S704 - drawn by templates
+        return self._pages.render(call, "challenges.html", middle=middle, **context)
 
-    def _tile(self, draw: Draw, challenge: Mapping[str, Any], hill: Any, url: Callable[[str], str]) -> Markup:
-        """The tile of one challenge in the list; that of a hill has its king, who changes by himself."""
-        if challenge["type"] == "koth":
-            return draw(challenge, hill, url)
-        return self._tiles.under((url(""), msgspec.json.encode(challenge)), draw, challenge, None, url)
+    async def _tiles(self, call: Call) -> list[Tile]:
+        return self._shelved(call).tiles(await self._answers.body(call, "GET", _ALL))
+
+    def _shelved(self, call: Call) -> Cabinet:
+        if self._cabinet is None:
+            draw = self._pages.macro
+            self._cabinet = Cabinet(draw("parts/tile.html", "tile"), draw("parts/shelf.html", "begin"), call.front.url)
+        return self._cabinet
 
 
 def view_renderer(pages: Pages) -> Callable[[Call, Mapping[str, Any]], str]:

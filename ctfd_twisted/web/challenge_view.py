@@ -66,32 +66,6 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
     standings: tuple[Mapping[str, Any], ...] = ()
 
 
-class Shelf(msgspec.Struct):
-    """The challenges of one category, in the order of the list, and how many of them the account has solved."""
-
-    name: str
-    challenges: list[Mapping[str, Any]]
-
-    @property
-    def solved(self) -> int:
-        """How many are solved."""
-        return sum(bool(challenge["solved_by_me"]) for challenge in self.challenges)
-
-    @property
-    def solvable(self) -> int:
-        """How many can be solved: a hill is held instead."""
-        return sum(challenge["type"] != "koth" for challenge in self.challenges)
-
-
-def shelves_of(challenges: Iterable[Mapping[str, Any]]) -> list[Shelf]:
-    """The list by category; categories in the order in which each is met first."""
-    shelves: dict[str, Shelf] = {}
-    for challenge in challenges:
-        name = challenge["category"] or "Without category"
-        shelves.setdefault(name, Shelf(name, [])).challenges.append(challenge)
-    return list(shelves.values())
-
-
 def opened_challenge(
     shown: Mapping[str, Any],
     competition: Competition,

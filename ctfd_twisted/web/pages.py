@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache
 from http import HTTPStatus
 from typing import Any, Final
@@ -13,14 +13,18 @@ from markupsafe import Markup
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
+from ctfd_twisted.challenges.memo import Memo
 from ctfd_twisted.competition.rules import Competition
 from ctfd_twisted.content.public_pages import PublicPages
 from ctfd_twisted.db.snapshot import Snapshot
 from ctfd_twisted.errors import Busy
 from ctfd_twisted.http.answers import HTML, Answer
 from ctfd_twisted.http.call import Call
+from ctfd_twisted.http.sharing import takes_gzip
 from ctfd_twisted.web.assets_store import Assets
+from ctfd_twisted.web.frames import Frame, Middle, new_marks
 from ctfd_twisted.web.init_script import EVENT_SOUNDS, admin_init, public_init
+from ctfd_twisted.web.kept import Draw
 from ctfd_twisted.web.menus import ADMIN_MENU, main_menu
 from ctfd_twisted.web.texts import FILTERS
 from ctfd_twisted.web.theme_code import with_nonce
@@ -61,6 +65,8 @@ class Pages:
         self._oauth = oauth
         self._public_pages = public_pages
         self._known_pages = PublicPages()
+        self._marks = new_marks()
+        self._frames: Memo[Frame] = Memo(lambda frame: frame.weight)
         self._templates = _templates()
 
     def render(self, call: Call, template: str, status: int = 200, **context: Any) -> Answer:
@@ -76,6 +82,33 @@ class Pages:
         policy_nonce = secrets.token_urlsafe(18)
         content = Markup(with_nonce(html, policy_nonce))  # noqa: S704 - administrators' HTML, sanitised if they ask
         return self._page(call, "page.html", 200, policy_nonce, {"page_title": title, "content": content})
+
+    def around(
+        self, call: Call, template: str, basis: tuple[Hashable, ...], middle: Middle | None = None, **context: Any
+    ) -> Answer:
+        """The page of *template* around *middle*, which stands where the template has ``middle``; kept for the caller.
+
+        All that *context* says is in *basis*, and the page depends on nothing else but who calls and the settings.
+        """
+        key, made_of = (template, call.route_path, call.player, basis), (call.competition, self._menu_pages())
+        frame = self._frames.get(key, made_of, call.now)
+        if frame is None:
+            marks = self._marks
+            values = self._frame(call, marks.policy, marks.form, admin=False)
+            values |= {"errors": (), "infos": (), "middle": Markup(marks.middle), **context}  # noqa: S704 - ours
+            frame = Frame(self._templates.get_template(template).render(values), marks)
+            self._frames.put(key, made_of, None, frame)
+        policy_nonce = secrets.token_urlsafe(18)
+        headers = (*_headers(policy_nonce), (b"Vary", b"Accept-Encoding"))
+        if takes_gzip(call):
+            zipped = frame.zipped(policy_nonce, call.nonce, middle)
+            return Answer(zipped, 200, HTML, (*headers, (b"Content-Encoding", b"gzip")))
+        return Answer(frame.body(policy_nonce, call.nonce, middle), 200, HTML, headers)
+
+    def macro(self, template: str, name: str) -> Draw:
+        """A macro of a template, which draws a piece out of its values alone."""
+        found: Draw = getattr(self._templates.get_template(template).module, name)
+        return found
 
     def fragment(self, call: Call, template: str, status: int = 200, **context: Any) -> Answer:
         """A part of a page, for a script that puts it into one that is already shown: without frame and ``init``."""
@@ -109,7 +142,7 @@ class Pages:
         return Answer(answer.body, answer.status, answer.content_type, (*answer.headers, *headers))
 
     def _page(self, call: Call, template: str, status: int, policy_nonce: str, context: Mapping[str, Any]) -> Answer:
-        frame = self._frame(call, policy_nonce, admin=template.startswith("admin/"))
+        frame = self._frame(call, policy_nonce, call.nonce, admin=template.startswith("admin/"))
         body = self._templates.get_template(template).render({**frame, "errors": (), "infos": (), **context})
         return _answer(body, status, policy_nonce)
 
@@ -122,14 +155,14 @@ class Pages:
             "nonce": nonce,
         }
 
-    def _frame(self, call: Call, policy_nonce: str, *, admin: bool) -> dict[str, Any]:
+    def _frame(self, call: Call, policy_nonce: str, nonce: str, *, admin: bool) -> dict[str, Any]:
         competition, player, root = call.competition, call.player, call.front.root
-        shared = self._shared(root, call.nonce)
+        shared = self._shared(root, nonce)
         if admin:
-            init = admin_init(root=root, nonce=call.nonce, player=player, competition=competition)
+            init = admin_init(root=root, nonce=nonce, player=player, competition=competition)
         else:
             sounds = tuple(shared["static"](sound) for sound in EVENT_SOUNDS)
-            init = public_init(root=root, nonce=call.nonce, player=player, competition=competition, sounds=sounds)
+            init = public_init(root=root, nonce=nonce, player=player, competition=competition, sounds=sounds)
         return {
             **shared,
             "call": call,
@@ -164,11 +197,15 @@ class Pages:
 
 
 def _answer(body: str, status: int, policy_nonce: str) -> Answer:
-    headers = (
+    return Answer(body.encode("utf-8", "replace"), status, HTML, _headers(policy_nonce))
+
+
+def _headers(policy_nonce: str) -> tuple[tuple[bytes, bytes], ...]:
+    # Kept by nobody: who goes back after having signed out would see what is not theirs any more.
+    return (
         (b"Cache-Control", b"no-store"),
         (b"Content-Security-Policy", _POLICY.format(policy_nonce).encode()),
     )
-    return Answer(body.encode("utf-8", "replace"), status, HTML, headers)
 
 
 @cache

@@ -6,8 +6,8 @@ import gzip
 
 import pytest
 
-from ctfd_twisted.challenges import finished as module
-from ctfd_twisted.challenges.finished import FinishedList, Piece, Runs, make_piece
+from ctfd_twisted.challenges.finished import FinishedList, Piece, make_piece
+from ctfd_twisted.http.zipped import Runs
 
 
 def pieces(count: int, *solved: int) -> list[Piece]:
@@ -45,12 +45,3 @@ def test_what_two_lists_have_in_common_is_compressed_once() -> None:
     before = len(runs)
     assert FinishedList(pieces(100, 50), runs).zipped is not None
     assert len(runs) == before + 1
-
-
-def test_what_is_kept_compressed_takes_no_more_room_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_ROOM", 3000)
-    runs = Runs()
-    for number in range(100):
-        runs.zipped((b"%d" % number,))
-        assert len(runs) <= 12
-    assert runs.zipped((b"99",)) == runs.zipped((b"99",))

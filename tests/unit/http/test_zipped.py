@@ -7,7 +7,7 @@ import gzip
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctfd_twisted.http.zipped import deflated, stored, zipped
+from ctfd_twisted.http.zipped import Runs, deflated, stored, zipped
 
 
 @given(st.lists(st.tuples(st.binary(max_size=300), st.booleans()), max_size=8))
@@ -26,3 +26,11 @@ def test_a_piece_refers_to_nothing_before_it() -> None:
     piece = deflated(b"the same again and again")
     assert deflated(b"the same again and again") == piece
     assert len(deflated(b"flag " * 100)) < 30
+
+
+def test_what_is_kept_compressed_takes_no_more_room_than_it_may() -> None:
+    runs = Runs(room=3000)
+    for number in range(100):
+        piece = runs.zipped((b"%d" % number, b"a"), b", ")
+        assert gzip.decompress(b"".join(zipped((piece,), b"%d, a" % number))) == b"%d, a" % number
+        assert len(runs) <= 13
