@@ -34,7 +34,7 @@ class Aside(Generic[T]):
         self._to.write(msgspec.json.encode(self._order) + b"\n")
         self._to.flush()
         if self._from.readline() != _BEGUN:
-            self._process.wait()
+            self.__exit__(None, None, None)
             raise RuntimeError(f"{self._module} could not begin; what went wrong stands above")
         return self
 

@@ -74,7 +74,7 @@ def measure(folder: Path, mebibytes: int) -> list[Goal]:
             )
             goals += [
                 Goal(f"upload of {mebibytes} MiB into a {name}: memory at most", GOAL_MB, one.peak_mb, "MB"),
-                faults(f"upload of {mebibytes} MiB into a {name}: wrong answers", not one.right),
+                faults(f"upload of {mebibytes} MiB into a {name}: wrong answers", int(not one.right)),
             ]
     return goals
 

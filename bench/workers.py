@@ -14,6 +14,7 @@ from typing import Final
 
 import msgspec
 
+from bench import spin
 from bench.event import Event, Size, play
 from bench.goals import Goal, faults
 from bench.hose import Hose, Order
@@ -114,7 +115,10 @@ def measure(folder: Path, database: str | None, scale: float) -> list[Goal]:
     event = play(engines.write_engine, Size())
     if cores() == 1:
         print("this machine has one core: two workers share it, and answer no more than one")
-    wrong, goals = 0, []
+    machine = {what: spin.kept(what, SECONDS) for what in ("python", "copies")}
+    told = ", ".join(f"{kept:.0%} of its {what}" for what, kept in machine.items())
+    print(f"a process keeps, per CPU second, beside another that does the same: {told}")
+    goals = []
     with ExitStack() as stack:
         stack.callback(engines.close)
         meters = [_Meter(stack, folder, url, workers, engines) for workers in (1, 2)]
@@ -130,6 +134,10 @@ def measure(folder: Path, database: str | None, scale: float) -> list[Goal]:
                 Goal(f"{name}: 2 workers, per CPU second", ALIKE, got.per_cpu * 100, "%", at_least=True),
             ]
         wrong = sum(meter.wrong for meter in meters)
+    goals += [
+        Goal(f"the machine: {what} that 2 processes keep, per CPU second", None, kept * 100, "%")
+        for what, kept in machine.items()
+    ]
     return [*goals, faults("workers: answers that were not 200", wrong)]
 
 
