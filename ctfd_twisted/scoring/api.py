@@ -4,42 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from ctfd_twisted.challenges.ids import row_id
 from ctfd_twisted.db.database import Database
-from ctfd_twisted.db.snapshot import KeyedSnapshots, Snapshot
+from ctfd_twisted.db.snapshot import Snapshot
 from ctfd_twisted.errors import NotFound
 from ctfd_twisted.http.answers import Answer, done, ok
 from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.described import missing
 from ctfd_twisted.http.gates import ACCOUNTS_VISIBLE, ADMIN, SCORES_VISIBLE
 from ctfd_twisted.http.routes import Routes
-from ctfd_twisted.http.shared import Press, Shared
 from ctfd_twisted.http.sharing import SAME, shared_answer
 from ctfd_twisted.http.site import HasRoutes
 from ctfd_twisted.scoring import awards_store
 from ctfd_twisted.scoring.boards import PublicBoard
 from ctfd_twisted.scoring.ctftime_api import CtftimeApi
 from ctfd_twisted.scoring.lines import LineShown
-from ctfd_twisted.scoring.news import BOARD_TOPICS
 from ctfd_twisted.scoring.scoreboard import (
     MOST,
     Top,
     TopAccount,
     last_release,
     read_releases,
-    read_top,
     top_answer,
 )
 from ctfd_twisted.scoring.statistics_api import StatisticsApi
 from ctfd_twisted.scoring.submissions_api import SubmissionsApi
+from ctfd_twisted.scoring.tops import Tops
 
-_NOBODY = Answer(top_answer((), 1))
-#: So many answers about the first places are kept, for as many brackets and counts.
-_KEPT: Final = 100
+_NOBODY = Answer(top_answer(()))
 
 
 def scoring_handlers(db: Database, now: Callable[[], datetime], board: PublicBoard) -> list[HasRoutes]:
@@ -60,9 +56,7 @@ class ScoreboardApi:
 
     def __init__(self, db: Database, board: PublicBoard) -> None:
         self._board = board
-        self._tops = KeyedSnapshots(db, db.bus, read_top, BOARD_TOPICS, limit=_KEPT)
-        self._press = Press()
-        self._shown: dict[tuple[int | None, int], tuple[tuple[bytes, ...], Shared]] = {}
+        self._tops = Tops(db)
         self._releases = Snapshot(db, db.bus, read_releases, ("challenges",))
 
     @routes.get("/api/v1/scoreboard", ACCOUNTS_VISIBLE, SCORES_VISIBLE, data=list[LineShown], also=(SAME,))
@@ -96,28 +90,18 @@ class ScoreboardApi:
                 bracket_id = row_id(bracket)
             except NotFound:
                 return _NOBODY
+        count = min(max(count, 1), MOST)
         board, releases = self._board.ready(), self._releases.ready()
         if board is not None and releases is not None:
-            members = self._tops.ready(Top(board, bracket_id, call.url(""), last_release(releases, call.now)))
-            if members is not None:
-                return self._first(call, bracket_id, count, members)
+            first = self._tops.ready(Top(board, bracket_id, call.url(""), last_release(releases, call.now)), count)
+            if first is not None:
+                return shared_answer(call, self._tops.press, first)
         return self._top_later(call, bracket_id, count)
 
     async def _top_later(self, call: Call, bracket_id: int | None, count: int) -> Answer:
         released = last_release(await self._releases.get(), call.now)
         wanted = Top(await self._board.get(), bracket_id, call.url(""), released)
-        return self._first(call, bracket_id, count, await self._tops.get(wanted))
-
-    def _first(self, call: Call, bracket_id: int | None, count: int, members: tuple[bytes, ...]) -> Answer:
-        """The first *count* of *members*, put together once for all who ask for as many."""
-        count = min(max(count, 1), MOST)
-        made_of, shared = self._shown.get((bracket_id, count), (None, None))
-        if shared is None or made_of is not members:
-            shared = self._press.make(top_answer(members, count))
-            if len(self._shown) >= _KEPT:
-                self._shown.clear()
-            self._shown[bracket_id, count] = (members, shared)
-        return shared_answer(call, self._press, shared)
+        return shared_answer(call, self._tops.press, await self._tops.get(wanted, count))
 
 
 class AwardsApi:

@@ -123,8 +123,12 @@ class Form:
 def _scored(first: Mapping[str, object], whose: Bracketed) -> bytes:
     """Members of a JSON object, as a template: *first*, the points to come, and the bracket."""
     last = {"bracket_id": whose.bracket_id, "bracket_name": whose.bracket_name}
-    before, after = (msgspec.json.encode(part)[1:-1].replace(b"%", b"%%") for part in (first, last))
-    return before + b',"score":%d,' + after
+    return template(first) + b',"score":%d,' + template(last)
+
+
+def template(members: Mapping[str, object]) -> bytes:
+    """*members* of a JSON object, without its braces, as a part of what numbers are put into with ``%``."""
+    return msgspec.json.encode(members)[1:-1].replace(b"%", b"%%")
 
 
 class Places:

@@ -36,6 +36,7 @@ class Board:
     :param people: the same of users where teams play as well, in which those who are on no board may be; else None.
     :param known: the accounts on the board by id; *persons* the users. More may come to both.
     :param worth: what the challenges are worth whose value follows their solves.
+    :param freeze: what came from then on is not on the board.
     """
 
     def __init__(
@@ -46,7 +47,11 @@ class Board:
         persons: Mapping[int, Any],
         worth: Mapping[int, int],
         answer: Shared,
+        kind: AccountKind,
+        freeze: datetime | None,
     ) -> None:
+        self.kind = kind
+        self.freeze = freeze
         self._order = order
         self._known = known
         self._people = people
@@ -181,7 +186,7 @@ class LiveBoard:
             self._places.body([line.rest for line in shown]), b"".join([line.mark for line in shown])
         )
         people = None if self._people is None else self._people.order()
-        return Board(order, known, people, self._persons, self._ledger.worth, answer)
+        return Board(order, known, people, self._persons, self._ledger.worth, answer, self._kind, self._freeze)
 
     def _moved(self) -> AbstractSet[int]:
         """The accounts whose lines are others now."""

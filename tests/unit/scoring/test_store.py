@@ -98,10 +98,10 @@ def test_a_bracket_ranks_apart(conn: Connection) -> None:
     an_award(conn, student, 10)
     an_award(conn, other, 20)
     whole = LiveBoard(conn, "", Press()).board
-    (row,) = Top(whole, bracket, "").standings
+    (row,) = Top(whole, bracket, "").standings()
     assert (row.account_id, row.score, row.place) == (student, 10, 1)
     assert standings(conn, USERS)[1].bracket_name == "students"
-    assert Top(whole, bracket + 1, "").standings == []
+    assert Top(whole, bracket + 1, "").standings() == []
 
 
 def test_teams_score_by_the_team_that_is_stored(conn: Connection) -> None:
