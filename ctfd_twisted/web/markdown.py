@@ -8,13 +8,10 @@ from datetime import UTC, datetime
 from html import escape
 from typing import Final
 
-import cmarkgfm
 import nh3
-from cmarkgfm.cmark import Options
 
 from ctfd_twisted.competition.rules import Competition
-
-_EXTENSIONS: Final = ["table", "strikethrough", "autolink"]
+from ctfd_twisted.web.commonmark import html_of
 
 
 def _words(text: str) -> frozenset[str]:
@@ -107,26 +104,19 @@ def filled(html: str, competition: Competition) -> str:
 
 def rendered(source: str | None, competition: Competition) -> str:
     """The HTML of administrators' Markdown: sanitised only where the competition asks for it. Ends with a newline."""
-    html = filled(_commonmark(source or ""), competition)
+    html = filled(html_of(source or ""), competition)
     return sanitized(html) if competition.truthy("html_sanitization") else html
 
 
 def rendered_comment(source: str | None, competition: Competition) -> str:
     """The HTML of a comment's Markdown: always sanitised."""
-    return sanitized(filled(_commonmark(source or ""), competition))
+    return sanitized(filled(html_of(source or ""), competition))
 
 
 def rendered_html(source: str | None, competition: Competition) -> str:
     """A page that was written in HTML: the placeholders and, where the competition asks for it, the allow-list."""
     html = filled(source or "", competition)
     return sanitized(html) if competition.truthy("html_sanitization") else html
-
-
-def _commonmark(source: str) -> str:
-    html: str = cmarkgfm.markdown_to_html_with_extensions(
-        source, options=Options.CMARK_OPT_UNSAFE, extensions=_EXTENSIONS
-    )
-    return html
 
 
 def _instant(epoch: int | None) -> str:
