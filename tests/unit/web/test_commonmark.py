@@ -14,7 +14,8 @@ from ctfd_twisted.web.commonmark import html_of
 PIECES = (
     "# head", "text", "*em*", "**strong**", "~~gone~~", "`code`", "```py\ncode\n```", "    indented", "> quote",
     "- item", "1. one", "| a | b |\n|---|:-:|\n| 1 | 2 |", "https://example.org/a?b=c&d", "www.example.org",
-    "[l](http://x 'T')",    "![i](/a.png)", "<b>raw</b>", "<script>alert(1)</script>", "\\*", "&copy;", "---", "[ref]", "[ref]: http://ref",
+    "[l](http://x 'T')",
+    "![i](/a.png)", "<b>raw</b>", "<script>alert(1)</script>", "\\*", "&copy;", "---", "[ref]", "[ref]: http://ref",
     "{{ctf_name}}", "ü😀", "\0", "\r\n", "[^1]", "*", "_", "<", "|",
 )  # fmt: skip
 
