@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from functools import cache
 from typing import Any, Final, Protocol
 
 from klein import Klein
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.logger import Logger
 from twisted.python.failure import Failure
 from twisted.web.http import NO_BODY_CODES
 from twisted.web.resource import IResource, Resource
@@ -25,12 +27,13 @@ from ctfd_twisted.http.pipeline import Pipeline
 from ctfd_twisted.http.routes import Handler, Route, Routes
 
 OTHERS: Final = "/<path:path>"
-#: Of so many paths at most it is remembered which route takes them.
+#: Of so many methods and paths at most it is remembered which route takes them.
 REMEMBERED: Final = 4096
 #: A longer one is not, so that nobody can fill the memory with paths that have room for anything.
 LONGEST: Final = 256
 
 
+_log = Logger()
 _NOWHERE: Final = Route("GET", OTHERS, (ANYONE,), "nowhere", last_resort=True)
 
 
@@ -57,7 +60,7 @@ class PlatformSite:
                 self._handlers.setdefault((method, path), (last_resort, self._others))
         self.app = _application(tuple(self._handlers)).__get__(self, PlatformSite)
         self._urls = self.app.url_map.bind("localhost")
-        self._remembered: dict[bytes, tuple[tuple[str, str], dict[str, Any]]] = {}
+        self._remembered: dict[tuple[bytes, bytes], tuple[tuple[str, str], dict[str, Any]]] = {}
 
     def answer(self, request: Request, key: tuple[str, str], parameters: dict[str, Any]) -> Any:
         """What the route of that method and path makes of *request*: bytes, or what is to be awaited."""
@@ -65,20 +68,21 @@ class PlatformSite:
         return begun(self._pipeline.handle(request, route, handler, parameters))
 
     def answer_at_once(self, request: Request) -> Any:
-        """The same for a GET whose path is remembered; None where it is not, and Klein has to find the route."""
-        found = self._remembered.get(request.path)
+        """The same where the route is remembered; None where it is not, and Klein has to find it."""
+        found = self._remembered.get((request.method, request.path))
         return None if found is None else self.answer(request, *found)
 
     def remember(self, request: Request, path: str) -> None:
-        """Remember the route of a GET, whose *path* is below the application root."""
+        """Remember the route of *request*, whose *path* is below the application root."""
+        method = request.method.decode("latin-1")
         try:
-            rule, parameters = self._urls.match(path, method="GET", return_rule=True)
+            rule, parameters = self._urls.match(path, method=method, return_rule=True)
         except HTTPException:
             return
-        if ("GET", rule.rule) in self.known:
+        if (method, rule.rule) in self.known:
             if len(self._remembered) >= REMEMBERED:
                 self._remembered.clear()
-            self._remembered[request.path] = ("GET", rule.rule), dict(parameters)
+            self._remembered[request.method, request.path] = (method, rule.rule), dict(parameters)
 
     def unroutable(self, request: Request) -> Any:
         """Answer what not even the last resort takes: a method that nobody knows, a number beyond all bounds."""
@@ -127,8 +131,7 @@ def _application(keys: tuple[tuple[str, str], ...]) -> Klein:
 
     def add(method: str, path: str) -> None:
         def endpoint(site: PlatformSite, request: Request, **parameters: Any) -> Any:
-            left = getattr(request, "begun", None)
-            return site.answer(request, (method, path), parameters) if left is None else left
+            return site.answer(request, (method, path), parameters)
 
         endpoint.__name__ = f"{method} {path}"
         app.route(path, methods=[method], strict_slashes=True)(endpoint)
@@ -147,7 +150,7 @@ class _Front(Resource):
     """Answers at once what needs no Klein, and keeps from it what it could make no sense of.
 
     What Klein does for a request that waits for nothing takes longer than the answer: it finds the route anew, and
-    makes Deferreds. A GET whose path was asked for before skips both, until it has to wait for something.
+    makes Deferreds. What was asked for before skips that, also where it has to wait for something.
     """
 
     isLeaf = True
@@ -162,18 +165,16 @@ class _Front(Resource):
         hosts = request.requestHeaders.getRawHeaders(b"host", [])
         if len(hosts) > 1 or not all(map(is_host, hosts)):
             return _bad(request)
-        if request.method == b"GET":
-            answer = self._site.answer_at_once(request)
-            if isinstance(answer, bytes):
-                return _whole(request, answer)
-            if answer is not None:
-                request.begun = answer  # type: ignore[attr-defined]
-                return self._application.render(request)
+        answer = self._site.answer_at_once(request)
+        if isinstance(answer, bytes):
+            return _whole(request, answer)
+        if answer is not None:
+            return _later(request, answer)
         try:
             path = b"/".join(request.postpath or ()).decode("utf-8")
         except UnicodeDecodeError:
             return _bad(request)
-        if request.method == b"GET" and len(request.path) <= LONGEST:
+        if len(request.path) <= LONGEST:
             self._site.remember(request, f"/{path}")
         return self._application.render(request)
 
@@ -184,6 +185,37 @@ def _whole(request: Request, body: bytes) -> Any:
         return body
     request.write(b"")
     request.finish()
+    return NOT_DONE_YET
+
+
+def _later(request: Request, answer: Coroutine[Any, Any, bytes]) -> Any:
+    """Send what *answer* comes to; nobody goes on with it once the client has hung up.
+
+    As Klein would: but that finds the route anew first, which costs as much as all that waiting is for.
+    """
+    coming = Deferred.fromCoroutine(answer)
+    ended = False
+
+    def end(left: Failure | None) -> None:
+        nonlocal ended
+        ended = True
+        if left is not None:
+            coming.cancel()
+
+    def come(body: bytes) -> None:
+        if not ended:
+            request.write(body)
+        if not ended:
+            request.finish()
+
+    def failed(failure: Failure) -> None:
+        if not ended:
+            request.processingFailed(failure)
+        elif not failure.check(CancelledError):
+            _log.failure("what was to be answered to one who has hung up failed", failure)
+
+    request.notifyFinish().addBoth(end)
+    coming.addCallbacks(come, failed)
     return NOT_DONE_YET
 
 
