@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Callable, Collection, Hashable
 from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 import msgspec
@@ -13,14 +14,14 @@ from twisted.logger import Logger
 
 from ctfd_twisted.accounts import sessions, tokens
 from ctfd_twisted.accounts.hasher import Hasher
-from ctfd_twisted.accounts.identity import Player
+from ctfd_twisted.accounts.identity import CALLERS, Player, caller_topic
 from ctfd_twisted.accounts.keys import Keys, may_be_signed_in, sid_hash, token_id_of
 from ctfd_twisted.accounts.newcomers import NEWCOMERS
 from ctfd_twisted.accounts.preset import ensure_preset_admin, load_preset_admin
 from ctfd_twisted.accounts.throttle import Throttle
 from ctfd_twisted.db.behind import WriteBehind
 from ctfd_twisted.db.database import Database
-from ctfd_twisted.db.snapshot import KeyedSnapshots
+from ctfd_twisted.db.snapshot import KeyedSnapshots, NamedIn
 from ctfd_twisted.errors import Busy, Invalid, Unauthorized
 from ctfd_twisted.http.callers import MISS, STALE, NotInMemory, StaleSession, TokenCaller
 from ctfd_twisted.settings import PresetAdmin
@@ -78,15 +79,28 @@ class Directory:
         self._preset = preset
         self._preset_digest = tokens.digest_of(preset.token) if preset is not None and preset.token else None
 
-        def remember(load: Callable[[Connection, Any, Keys], Any], *topics: str, **options: Any) -> Any:
-            return KeyedSnapshots(db, db.bus, lambda conn, key: _Found(load(conn, key, keys)), topics, **options)
+        def remember(
+            load: Callable[[Connection, Any, Keys], Any], whose: Callable[[Any], Player], *topics: str, **options: Any
+        ) -> Any:
+            def named_in(found: _Found[Any]) -> tuple[str, ...]:
+                return () if found.value is None else (caller_topic(whose(found.value).id),)
 
+            return KeyedSnapshots(
+                db,
+                db.bus,
+                lambda conn, key: _Found(load(conn, key, keys)),
+                ("accounts", *topics),
+                named_in=NamedIn(CALLERS, named_in),
+                **options,
+            )
+
+        players = attrgetter("player")
         self._sessions = remember(
-            sessions.find_session, "sessions", "accounts", topics_of=lambda key: (sessions.topic_of(key),)
+            sessions.find_session, players, "sessions", topics_of=lambda key: (sessions.topic_of(key),)
         )
-        self._tokens = remember(tokens.find_by_value, "tokens", "accounts")
-        self._tokens_by_id = remember(tokens.find_by_id, "tokens", "accounts")
-        self._preset_admins = remember(load_preset_admin, "accounts", NEWCOMERS)
+        self._tokens = remember(tokens.find_by_value, players, "tokens")
+        self._tokens_by_id = remember(tokens.find_by_id, players, "tokens")
+        self._preset_admins = remember(load_preset_admin, lambda player: player, NEWCOMERS)
         self._used: Throttle[int] = Throttle(TOKEN_USE_EVERY)
         self._uses = behind.notes(tokens.record_uses)
         self._seen: Throttle[str] = Throttle(SESSION_SEEN_EVERY)

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 if TYPE_CHECKING:
     from ctfd_twisted.competition.rules import Competition
+
+
+#: How the topics begin that are each about what is remembered of one person.
+CALLERS: Final = "caller:"
+
+
+def caller_topic(user_id: int) -> str:
+    """Return the topic after which one person is looked up anew; "accounts" is the one after which all are."""
+    return f"{CALLERS}{user_id}"
 
 
 class Player(msgspec.Struct, frozen=True):

@@ -11,7 +11,9 @@ from itsdangerous import BadSignature, SignatureExpired
 from sqlalchemy import Connection, Select, or_, select, update
 
 from ctfd_twisted.accounts.deletion import delete_team, forget_deeds
+from ctfd_twisted.accounts.identity import caller_topic
 from ctfd_twisted.accounts.keys import INVITE_SECONDS, Keys
+from ctfd_twisted.accounts.newcomers import JOINED
 from ctfd_twisted.accounts.profiles import member_ids
 from ctfd_twisted.accounts.tables import teams, users
 from ctfd_twisted.accounts.teams import own_team_id
@@ -143,7 +145,7 @@ def disband_own_team(conn: Connection, competition: Competition, user_id: int) -
 def put_in_team(conn: Connection, user_id: int, team_id: int) -> None:
     """Make a user, who is in no team, a member."""
     conn.execute(update(users).where(users.c.id == user_id).values(team_id=team_id))
-    touch(conn, "accounts", "standings", f"team:{team_id}", f"user:{user_id}")
+    touch(conn, JOINED, caller_topic(user_id), "standings", f"team:{team_id}", f"user:{user_id}")
 
 
 def _participated(conn: Connection, team_id: int) -> bool:

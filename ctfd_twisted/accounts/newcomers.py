@@ -17,6 +17,8 @@ from ctfd_twisted.webhooks.store import emit, team_created, user_created
 #: The topic of new users and teams. It is not "accounts", after which everybody who is signed in is looked up anew:
 #: somebody new is nobody of whom anything is remembered, and in an opening minute they come by hundreds.
 NEWCOMERS: Final = "newcomers"
+#: Somebody is in a team now who was in none. It is not "accounts" either; of whoever joined ``caller_topic`` tells.
+JOINED: Final = "joined"
 #: What ``str.strip`` takes away; the databases' own ``trim`` knows the space alone.
 BLANKS: Final = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
 

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Hashable, Iterable
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
+import msgspec
 from sqlalchemy import Connection
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
@@ -26,11 +27,12 @@ T = TypeVar("T")
 class Slot(Generic[T]):
     """One value: absent, being built (with those who wait for it), or there."""
 
-    __slots__ = ("building", "value", "waiting", "weight")
+    __slots__ = ("building", "topics", "value", "waiting", "weight")
 
     def __init__(self) -> None:
         self.value: T | None = None
         self.weight = 0
+        self.topics: tuple[str, ...] = ()
         self.building = False
         self.waiting: list[Deferred[T]] = []
 
@@ -106,11 +108,19 @@ class Snapshot(Generic[T]):
             self._slot = Slot()
 
 
+class NamedIn(msgspec.Struct, Generic[T], frozen=True):
+    """Which commits make a value stale, by what is in it: their topics, all of which begin with *prefix*."""
+
+    prefix: str
+    topics: Callable[[T], Iterable[str]]
+
+
 class KeyedSnapshots(Generic[K, T]):
     """The same per key, for the *limit* keys asked for last: ``build(conn, key)``.
 
     :param topics: which commits make every key's value stale.
     :param topics_of: which further commits make one key's value stale, for example ``{f"user:{key}"}``.
+    :param named_in: the same by the value itself.
     :param weigh: how many bytes a value takes; those asked for last are kept that together fit into *room*.
     """
 
@@ -122,6 +132,7 @@ class KeyedSnapshots(Generic[K, T]):
         topics: Iterable[str],
         *,
         topics_of: Callable[[K], Iterable[str]] | None = None,
+        named_in: NamedIn[T] | None = None,
         limit: int = 10_000,
         weigh: Callable[[T], int] | None = None,
         room: int = 0,
@@ -130,11 +141,14 @@ class KeyedSnapshots(Generic[K, T]):
         self._build = build
         self._topics = frozenset(topics)
         self._topics_of = topics_of
+        self._named_in = named_in
         self._limit = limit
         self._weigh = weigh
         self._room = room
         self._weight = 0
         self._slots: OrderedDict[K, Slot[T]] = OrderedDict()
+        # Those whose value is not known yet, and so not either which topics it names.
+        self._coming: set[K] = set()
         self._keys_by_topic: dict[str, set[K]] = {}
         bus.subscribe(self._heard)
 
@@ -153,11 +167,21 @@ class KeyedSnapshots(Generic[K, T]):
             slot = self._add(key)
         elif slot.value is not None:
             return _given(slot.value)
-        return slot.get(lambda: self._db.build(self._build, key).addCallback(self._weighed, key, slot))
+        return slot.get(lambda: self._built(key, slot))
 
-    def _weighed(self, value: T, key: K, slot: Slot[T]) -> T:
+    def _built(self, key: K, slot: Slot[T]) -> Deferred[T]:
+        if self._named_in is not None:
+            self._coming.add(key)
+        return self._db.build(self._build, key).addCallback(self._came, key, slot)
+
+    def _came(self, value: T, key: K, slot: Slot[T]) -> T:
         """*value* of *key*, when there is room for it: what was not asked for longest is forgotten."""
-        if self._weigh is not None and self._slots.get(key) is slot:
+        if self._slots.get(key) is not slot:
+            return value
+        if self._named_in is not None:
+            self._coming.discard(key)
+            self._watch(key, slot, self._named_in.topics(value))
+        if self._weigh is not None:
             slot.weight = self._weigh(value)
             self._weight += slot.weight
             while self._weight > self._room:
@@ -166,18 +190,25 @@ class KeyedSnapshots(Generic[K, T]):
 
     def _add(self, key: K) -> Slot[T]:
         slot = self._slots[key] = Slot()
-        for topic in self._topics_of(key) if self._topics_of else ():
-            self._keys_by_topic.setdefault(topic, set()).add(key)
+        if self._topics_of is not None:
+            self._watch(key, slot, self._topics_of(key))
         while len(self._slots) > self._limit:
             self._forget(next(iter(self._slots)))
         return slot
+
+    def _watch(self, key: K, slot: Slot[T], topics: Iterable[str]) -> None:
+        more = tuple(topics)
+        slot.topics += more
+        for topic in more:
+            self._keys_by_topic.setdefault(topic, set()).add(key)
 
     def _forget(self, key: K) -> None:
         slot = self._slots.pop(key, None)
         if slot is None:
             return
+        self._coming.discard(key)
         self._weight -= slot.weight
-        for topic in self._topics_of(key) if self._topics_of else ():
+        for topic in slot.topics:
             keys = self._keys_by_topic.get(topic)
             if keys is not None:
                 keys.discard(key)
@@ -187,9 +218,13 @@ class KeyedSnapshots(Generic[K, T]):
     def _heard(self, topics: frozenset[str]) -> None:
         if concerns(topics, self._topics):
             self._slots.clear()
+            self._coming.clear()
             self._keys_by_topic.clear()
             self._weight = 0
             return
+        if self._coming and self._named_in and any(topic.startswith(self._named_in.prefix) for topic in topics):
+            for key in tuple(self._coming):
+                self._forget(key)
         for topic in topics & self._keys_by_topic.keys():
             for key in tuple(self._keys_by_topic.get(topic, ())):
                 self._forget(key)

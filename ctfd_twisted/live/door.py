@@ -16,7 +16,7 @@ from ctfd_twisted.live.views import view_of
 PAUSE: Final = 5
 #: Sessions and tokens end by the time of day as well, so there is a look after so many seconds at least.
 AT_LEAST: Final = 60
-_TOPICS: Final = frozenset({"accounts", "sessions", "tokens", "config", EVERYTHING})
+_TOPICS: Final = frozenset({"accounts", "joined", "sessions", "tokens", "config", EVERYTHING})
 
 
 class Doorkeeper(Protocol):

@@ -16,6 +16,7 @@ from ctfd_twisted.accounts.directory import Directory
 from ctfd_twisted.accounts.hasher import Hasher
 from ctfd_twisted.accounts.identity import Player
 from ctfd_twisted.accounts.keys import Keys
+from ctfd_twisted.accounts.membership import put_in_team
 from ctfd_twisted.accounts.newcomers import insert_team, insert_user
 from ctfd_twisted.accounts.tables import users
 from ctfd_twisted.db.behind import WriteBehind
@@ -26,7 +27,7 @@ from ctfd_twisted.errors import Unauthorized
 from ctfd_twisted.http.callers import MISS, STALE
 from ctfd_twisted.schema import metadata
 from ctfd_twisted.testing import result_of
-from ctfd_twisted.testing.builders import a_user
+from ctfd_twisted.testing.builders import a_team, a_user
 
 KEYS = Keys(b"a secret")
 SID = "s.a session"
@@ -203,3 +204,17 @@ def test_somebody_new_makes_nobody_else_be_looked_up_again(now: datetime) -> Non
     house.run(touch, "accounts")  # a ban, for example
     assert house.directory.ready_session(SID, now) is MISS
     house.db.close()
+
+
+def test_who_joins_a_team_is_looked_up_again_and_nobody_else(house: House, now: datetime) -> None:
+    user_id = house.signed_in(now)
+    alone = result_of(house.directory.session(SID, now))
+    assert isinstance(alone, Player)
+    other, team = house.run(a_user), house.run(a_team)
+    house.run(put_in_team, other, team)
+    assert house.directory.ready_session(SID, now) is alone
+    house.run(put_in_team, user_id, team)
+    assert house.directory.ready_session(SID, now) is MISS
+    member = result_of(house.directory.session(SID, now))
+    assert isinstance(member, Player)
+    assert (alone.team_id, member.team_id) == (None, team)

@@ -12,7 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ctfd_twisted.db.database import Database, Done, start_inline
 from ctfd_twisted.db.engine import open_engines
 from ctfd_twisted.db.notices import EVERYTHING, Bus
-from ctfd_twisted.db.snapshot import KeyedSnapshots, Snapshot
+from ctfd_twisted.db.snapshot import KeyedSnapshots, NamedIn, Snapshot
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -120,6 +120,28 @@ class SnapshotTests(SynchronousTestCase):
         assert (snapshots.ready("b"), snapshots.ready("d")) == (None, "d4")
         self.bus.publish({"all"})
         assert snapshots.ready("d") is None
+
+    def test_keys_are_dropped_by_what_their_values_name(self) -> None:
+        named = NamedIn[str]("of:", lambda value: (f"of:{value[0]}",))
+        snapshots = KeyedSnapshots(self.db, self.bus, self.build, {"all"}, named_in=named)
+        for key in ("a", "b"):
+            snapshots.get(key)
+        self.threads.finish_all()
+        self.bus.publish({"of:a", "else"})
+        assert [snapshots.ready(key) for key in "ab"] == [None, "b2"]
+
+    def test_what_is_being_built_may_be_named_by_any_of_them(self) -> None:
+        named = NamedIn[str]("of:", lambda value: (f"of:{value[0]}",))
+        snapshots = KeyedSnapshots(self.db, self.bus, self.build, {"all"}, named_in=named)
+        before = self.asked(snapshots.get("a"))
+        self.bus.publish({"else"})
+        assert self.asked(snapshots.get("a")) is not before
+        assert len(self.threads.pending) == 1
+        self.bus.publish({"of:b"})
+        after = self.asked(snapshots.get("a"))
+        self.threads.finish_all()
+        assert (self.successResultOf(before), self.successResultOf(after)) == ("a1", "a2")
+        assert snapshots.ready("a") == "a2"
 
     def test_keys_are_kept_that_fit_together(self) -> None:
         def build(_conn: object, key: str) -> str:
