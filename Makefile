@@ -51,7 +51,7 @@ format: $(STAMPS)/dev ## Mend the format and what the linter can mend
 demo: $(STAMPS)/platform $(VENDOR)/.built ## Run a small live competition: platform, hill, agent, webhook receiver, players
 	@$(BIN)/ctfplatform demo $(ARGS)
 
-bench: $(STAMPS)/dev $(VENDOR)/.built ## Measure the opening rush of an event against a platform of its own
+bench: $(STAMPS)/dev $(VENDOR)/.built ## Measure requests against a platform of its own; with ARGS=all, everything
 	@$(BIN)/python -m bench $(ARGS)
 
 migrate: $(STAMPS)/platform ## Create or upgrade the database in ./var, or adopt a CTFd one: ARGS="--database URL"

@@ -62,7 +62,7 @@ def measure(out: Path, database: str | None, only: str) -> list[Goal]:
         found = _run(part, out, database)
         goals += found
         missed = [one.what for one in found if not one.met]
-        print(f"{'':<15}{len(found) - len(missed)} met{''.join(f'; missed: {what}' for what in missed)}", flush=True)
+        print(f"{'':<15}missed: {'; '.join(missed)}" if missed else f"{'':<15}nothing missed", flush=True)
     write(out / "goals.json", goals)
     took = minutes(time.monotonic() - begun)
     print(f"\n{table(goals)}\n\n{took}; {out / 'goals.json'}, and what each part printed beside it", flush=True)

@@ -1,4 +1,7 @@
-"""The board's readers while right answers come in at a steady pace; what the answers cost alone is taken off."""
+"""The board's readers while right answers come in at a steady pace; what the answers cost alone is taken off.
+
+Each answer changes the board once, whatever the number of reads: so a read costs the less, the more of them there are.
+"""
 
 from __future__ import annotations
 

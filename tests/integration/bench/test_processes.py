@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from sqlalchemy import create_engine, inspect, make_url, text
@@ -16,6 +17,7 @@ from bench.hose import Hose
 from bench.hose import Order as Load
 from bench.load import request
 from bench.server import Server, cpu_seconds
+from bench.spin import kept
 from bench.steady import Order, Steady
 
 ROOT = Path(__file__).parents[3]
@@ -69,6 +71,11 @@ def test_answers_come_at_a_pace_beside_the_load(bare: Server) -> None:
     assert min(told.late) >= 0
     assert told.between(min(told.at), max(told.at) + 1) == 3
     assert told.wrong == []
+
+
+@pytest.mark.parametrize("what", ["python", "copies"])
+def test_a_process_keeps_some_of_its_rounds_beside_another(what: Literal["python", "copies"]) -> None:
+    assert kept(what, 0.05) > 0
 
 
 def test_an_sqlite_file_is_a_database_of_its_own(tmp_path: Path) -> None:
