@@ -19,6 +19,8 @@ from ctfd_twisted.webhooks.store import emit, team_created, user_created
 NEWCOMERS: Final = "newcomers"
 #: Somebody is in a team now who was in none. It is not "accounts" either; of whoever joined ``caller_topic`` tells.
 JOINED: Final = "joined"
+#: After which commits a list of users or teams may read differently.
+LIST_TOPICS: Final = ("accounts", NEWCOMERS, JOINED)
 #: What ``str.strip`` takes away; the databases' own ``trim`` knows the space alone.
 BLANKS: Final = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
 

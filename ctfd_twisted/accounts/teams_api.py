@@ -15,12 +15,13 @@ from ctfd_twisted.accounts.deletion import delete_team
 from ctfd_twisted.accounts.history import Asker, DeedType, list_team_deeds
 from ctfd_twisted.accounts.history_views import DeedShown, TeamAward, team_awards
 from ctfd_twisted.accounts.keys import Keys
+from ctfd_twisted.accounts.newcomers import LIST_TOPICS
 from ctfd_twisted.accounts.profiles import list_teams, show_team
 from ctfd_twisted.accounts.reading import Passwords, read_sent
 from ctfd_twisted.accounts.scores import team_profile
 from ctfd_twisted.accounts.team_views import TeamForAdmins, TeamListed, TeamProfile, team_for_admins, team_listed
 from ctfd_twisted.accounts.team_views import team_profile as profile_shown
-from ctfd_twisted.accounts.users_api import LIST_TOPICS, AccountQuery, Accounts, asked_accounts, deeds_answer
+from ctfd_twisted.accounts.users_api import AccountQuery, Accounts, asked_accounts, deeds_answer
 from ctfd_twisted.db.database import Database
 from ctfd_twisted.http.answers import Answer, done, ok
 from ctfd_twisted.http.call import Call

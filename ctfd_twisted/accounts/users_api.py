@@ -15,7 +15,7 @@ from ctfd_twisted.accounts.bodies import NewUserBody, UserBody
 from ctfd_twisted.accounts.deletion import delete_user
 from ctfd_twisted.accounts.history import Asker, Deed, DeedType, list_user_deeds
 from ctfd_twisted.accounts.history_views import DeedShown, UserAward, deed_shown, user_awards
-from ctfd_twisted.accounts.newcomers import JOINED, NEWCOMERS
+from ctfd_twisted.accounts.newcomers import LIST_TOPICS
 from ctfd_twisted.accounts.profiles import PAGE_SIZE, AccountFilter, list_users
 from ctfd_twisted.accounts.reading import NO_FIELD, Passwords, read_sent
 from ctfd_twisted.accounts.scores import user_profile
@@ -34,8 +34,6 @@ from ctfd_twisted.mail.post import Post
 from ctfd_twisted.mail.store import SealedLetter
 
 _ONE: Final = "/api/v1/users/<int:user_id>"
-#: After which commits a page of users or teams may read differently.
-LIST_TOPICS: Final = ("accounts", NEWCOMERS, JOINED)
 
 
 class AccountQuery(msgspec.Struct, frozen=True):

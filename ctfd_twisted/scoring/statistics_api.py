@@ -9,7 +9,7 @@ import msgspec
 from sqlalchemy import Connection
 from twisted.internet.defer import Deferred
 
-from ctfd_twisted.accounts.newcomers import NEWCOMERS
+from ctfd_twisted.accounts.newcomers import LIST_TOPICS
 from ctfd_twisted.accounts.tables import users
 from ctfd_twisted.competition.rules import Competition
 from ctfd_twisted.competition.store import read_competition
@@ -27,8 +27,7 @@ from ctfd_twisted.scoring.news import BOARD_TOPICS, SOLVED
 from ctfd_twisted.scoring.tables import submissions
 
 _ALL: Final = "/api/v1/statistics"
-#: After which commits there may be other users or teams, and other challenges.
-_ACCOUNTS: Final = ("accounts", NEWCOMERS)
+#: After which commits there may be other challenges.
 _CHALLENGES: Final = ("challenges", SOLVED)
 P = ParamSpec("P")
 
@@ -80,9 +79,9 @@ class StatisticsApi:
 
     def __init__(self, db: Database) -> None:
         self._db = db
-        self._users = SharedAnswer(db, store.count_users, _ACCOUNTS)
-        self._teams = SharedAnswer(db, store.count_teams, _ACCOUNTS)
-        self._users_by = SharedAnswers(db, _count_users_by, _ACCOUNTS)
+        self._users = SharedAnswer(db, store.count_users, LIST_TOPICS)
+        self._teams = SharedAnswer(db, store.count_teams, LIST_TOPICS)
+        self._users_by = SharedAnswers(db, _count_users_by, LIST_TOPICS)
         self._challenges_by = SharedAnswers(db, _challenges_by, _CHALLENGES)
         self._solves = SharedAnswer(db, _on_the_competition(store.challenge_solves), BOARD_TOPICS)
         self._shares = SharedAnswer(db, _on_the_competition(store.solve_percentages), BOARD_TOPICS)

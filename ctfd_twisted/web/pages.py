@@ -22,7 +22,7 @@ from ctfd_twisted.http.answers import HTML, Answer
 from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.sharing import takes_gzip
 from ctfd_twisted.web.assets_store import Assets
-from ctfd_twisted.web.frames import Frame, Middle, new_marks
+from ctfd_twisted.web.frames import Frame, Html, Middle, NoncedHtml, new_marks
 from ctfd_twisted.web.init_script import EVENT_SOUNDS, admin_init, public_init
 from ctfd_twisted.web.kept import Draw
 from ctfd_twisted.web.menus import ADMIN_MENU, main_menu
@@ -77,14 +77,17 @@ class Pages:
         """
         return self._page(call, template, status, secrets.token_urlsafe(18), context)
 
-    def custom(self, call: Call, title: str, html: Markup) -> Answer:
+    def custom(self, call: Call, title: str, html: NoncedHtml) -> Answer:
         """A page around *html* that an administrator wrote; its scripts and styles are let through."""
-        policy_nonce = secrets.token_urlsafe(18)
-        content = Markup(with_nonce(html, policy_nonce))  # noqa: S704 - administrators' HTML, sanitised if they ask
-        return self._page(call, "page.html", 200, policy_nonce, {"page_title": title, "content": content})
+        return self.around(call, "page.html", (title,), html, page_title=title)
 
     def around(
-        self, call: Call, template: str, basis: tuple[Hashable, ...], middle: Middle | None = None, **context: Any
+        self,
+        call: Call,
+        template: str,
+        basis: tuple[Hashable, ...],
+        middle: Middle | NoncedHtml | None = None,
+        **context: Any,
     ) -> Answer:
         """The page of *template* around *middle*, which stands where the template has ``middle``; kept for the caller.
 
@@ -100,6 +103,8 @@ class Pages:
             self._frames.put(key, made_of, None, frame)
         policy_nonce = secrets.token_urlsafe(18)
         headers = (*_headers(policy_nonce), (b"Vary", b"Accept-Encoding"))
+        if isinstance(middle, NoncedHtml):
+            middle = middle.under(policy_nonce)
         if takes_gzip(call):
             zipped = frame.zipped(policy_nonce, call.nonce, middle)
             return Answer(zipped, 200, HTML, (*headers, (b"Content-Encoding", b"gzip")))
@@ -120,6 +125,10 @@ class Pages:
         shared = self._shared(call.front.root, nonce)
         who = {"call": call, "player": call.player, "competition": call.competition}
         return self._templates.get_template(template).render({**shared, **who, "errors": (), "infos": (), **context})
+
+    def drawn(self, template: str, root: str, **context: Any) -> Html:
+        """The middle of pages for everybody below *root*; may be called in any thread."""
+        return Html(self._templates.get_template(template).render({**self._shared(root, ""), **context}))
 
     def error(
         self, call: Call | None, status: int, text: str = "", headers: Sequence[tuple[bytes, bytes]] = ()

@@ -105,7 +105,7 @@ class SharePages:
         content = Markup(_filled(template, values))  # noqa: S704 - administrators' HTML, the values escaped
         query = urlencode({"user_id": wanted.user_id, "challenge_id": wanted.challenge_id})
         image = call.absolute_url(f"/share/{_SOLVE}/assets/{mac}.png?{query}")
-        return self._pages.render(call, "share.html", content=content, values=values, image=image, size=(WIDTH, HEIGHT))
+        return self._pages.render(call, "share.html", middle=content, values=values, image=image, size=(WIDTH, HEIGHT))
 
     @routes.get("/share/<kind>/assets/<name>", ANYONE)
     async def picture(self, call: Call, kind: str, name: str) -> Answer:

@@ -27,7 +27,8 @@ class _Openings(HTMLParser):
 
 
 @lru_cache(maxsize=64)
-def _pieces(text: str) -> tuple[str, ...]:
+def pieces_of(text: str) -> tuple[str, ...]:
+    """*text* cut where a nonce belongs."""
     parser = _Openings(text)
     parser.feed(text)
     parser.close()
@@ -41,4 +42,9 @@ def with_nonce(html: str, nonce: str) -> str:
     Text inside a script or a comment that looks like a tag is left alone. The first ``nonce`` of an element counts in
     browsers, so one that the author wrote does not matter.
     """
-    return f' nonce="{nonce}"'.join(_pieces(html)) if html else ""
+    return nonce_attribute(nonce).join(pieces_of(html)) if html else ""
+
+
+def nonce_attribute(nonce: str) -> str:
+    """What stands between two pieces."""
+    return f' nonce="{nonce}"'

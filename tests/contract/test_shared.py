@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
 import pytest
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
+from ctfd_twisted.accounts.tables import users
 from ctfd_twisted.db.notices import EVERYTHING, touch
 from ctfd_twisted.testing import Client, MemoryPlatform, Reply
 from ctfd_twisted.testing.builders import a_challenge, a_flag, a_solve, a_team, a_user
@@ -45,6 +47,13 @@ class Place:
         self.admin = self.platform.admin()
         self.team = team = self.platform.run(a_team)
         self.ann, self.ben = (self.platform.player(name, team_id=team) for name in ("ann", "ben"))
+        self.free_id: int = self.platform.run(
+            lambda conn: conn.scalar(select(users.c.id).where(users.c.team_id.is_(None)))
+        )
+        self.page = self.admin.post(f"{API}/pages", {"title": "Rules", "route": "rules", "content": "*Rules*."}).data[
+            "id"
+        ]
+        self.platform.configure(tos_text="Our *terms*")
         self.ben_id: int = self.ben.get(f"{API}/users/me").data["id"]
         self.cleo = self.platform.player("cleo", team_id=self.platform.run(a_team))
 
@@ -95,7 +104,7 @@ def notify(place: Place) -> Reply:
 
 
 def bracket(place: Place) -> Reply:
-    return place.admin.post(f"{API}/brackets", {"name": "students", "type": "users"})
+    return place.admin.post(f"{API}/brackets", {"name": "students", "type": "teams"})
 
 
 def configure(place: Place) -> Reply:
@@ -104,6 +113,18 @@ def configure(place: Place) -> Reply:
 
 def hide_team(place: Place) -> Reply:
     return place.admin.patch(f"{API}/teams/1", {"hidden": True})
+
+
+def join(place: Place) -> Reply:
+    return place.admin.post(f"{API}/teams/{place.team}/members", {"user_id": place.free_id})
+
+
+def edit_page(place: Place) -> Reply:
+    return place.admin.patch(f"{API}/pages/{place.page}", {"title": "Rules", "content": "Other *rules*."})
+
+
+def set_terms(place: Place) -> Reply:
+    return place.admin.patch(f"{API}/configs", {"tos_text": "Other *terms*"})
 
 
 #: Path, who asks, and changes after each of which it reads differently.
@@ -117,7 +138,7 @@ SHARED: Final[tuple[tuple[str, str, tuple[Change, ...]], ...]] = (
     ("/ctftime", "ann", (solve, award, rename_challenge, new_challenge)),
     ("/brackets", "ann", (bracket,)),
     ("/notifications", "ann", (notify,)),
-    ("/users", "ann", (ban, new_player)),
+    ("/users", "ann", (ban, new_player, join)),
     ("/users?page=2", "ann", (rename_player, new_player, ban)),
     ("/users?q=ben&field=name", "admin", (rename_player, ban)),
     ("/teams", "ann", (new_team, hide_team)),
@@ -126,12 +147,23 @@ SHARED: Final[tuple[tuple[str, str, tuple[Change, ...]], ...]] = (
     ("/statistics/teams", "admin", (new_team,)),
     ("/statistics/users/name", "admin", (new_player, rename_player)),
     ("/statistics/users/banned", "admin", (new_player, ban)),
-    ("/statistics/users/team_id", "admin", (leave,)),
+    ("/statistics/users/team_id", "admin", (leave, join)),
     ("/statistics/challenges/name", "admin", (rename_challenge, new_challenge)),
     ("/statistics/challenges/category?function=sum&target=value", "admin", (rename_challenge, new_challenge)),
     ("/statistics/challenges/solves", "admin", (solve, rename_challenge, new_challenge)),
     ("/statistics/challenges/solves/percentages", "admin", (solve, rename_challenge, new_challenge)),
     ("/statistics/scores/distribution", "admin", (solve, award, new_challenge)),
+)
+#: The same of pages for people.
+PAGES: Final[tuple[tuple[str, tuple[Change, ...]], ...]] = (
+    ("/challenges", (solve, rename_challenge, new_challenge, configure)),
+    ("/scoreboard", (solve, award, rename_challenge, bracket)),
+    ("/users", (ban, new_player)),
+    ("/users?page=2", (rename_player,)),
+    ("/teams", (new_team, hide_team)),
+    ("/notifications", (notify,)),
+    ("/rules", (edit_page, configure)),
+    ("/tos", (set_terms, configure)),
 )
 CHANGES: Final = [(path, who, change) for path, who, changes in SHARED for change in changes]
 
@@ -141,6 +173,33 @@ def place() -> Iterator[Place]:
     place = Place("teams")
     yield place
     place.platform.close()
+
+
+def asked_page(place: Place, path: str) -> str:
+    """A page without its nonces."""
+    reply = place.ann.get(path, content_type="text/html")
+    assert reply.status == 200
+    return re.sub(r'nonce="[\w-]{24}"|[0-9a-f]{64}', "", reply.text)
+
+
+@pytest.mark.parametrize("path", [path for path, _ in PAGES])
+def test_a_page_is_drawn_of_what_is_in_memory(place: Place, path: str) -> None:
+    for _ in range(2):
+        before = asked_page(place, path)
+    assert place.attempt(place.cleo, "wrong").data["status"] == "incorrect"
+    with counted_statements(place.platform.db.engines) as sent:
+        assert asked_page(place, path) == before
+    assert sent == []
+
+
+@pytest.mark.parametrize(("path", "change"), [(path, change) for path, changes in PAGES for change in changes])
+def test_a_page_is_another_after_a_commit_that_moves_it(place: Place, path: str, change: Change) -> None:
+    before = asked_page(place, path)
+    assert change(place).status == 200
+    after = asked_page(place, path)
+    assert after != before
+    place.platform.run(forget)
+    assert asked_page(place, path) == after
 
 
 def ask(place: Place, who: str, path: str, tag: str | None = None) -> Reply:
