@@ -26,7 +26,7 @@ from ctfd_twisted.db.database import Database
 from ctfd_twisted.db.migrate import MigrationReport, migrate
 from ctfd_twisted.http.server import QuietSite
 from ctfd_twisted.ops.health import FrontDoor
-from ctfd_twisted.ops.memory import share_arenas, spare_the_collector
+from ctfd_twisted.ops.memory import keep_for_answers, share_arenas, spare_the_collector
 from ctfd_twisted.ops.notify import READY, STOPPING, notify
 
 #: Seconds that requests and deliveries under way have to finish when the node is stopped.
@@ -103,6 +103,7 @@ class Node(MultiService):
         if self._stage.alone and hasattr(signal, "SIGHUP"):
             signal.signal(signal.SIGHUP, lambda *_: self._reactor.callFromThread(self._can_not_reload))
         share_arenas()
+        keep_for_answers()
         for pool in self._parts.pools:
             pool.start()
         self._starting = ensureDeferred(self._start())
