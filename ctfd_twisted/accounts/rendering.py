@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Hashable
 from typing import Any, Final, Protocol
 
 from ctfd_twisted.accounts.keys import Keys, new_session_sid
@@ -20,6 +21,11 @@ class Renderer(Protocol):
 
     def render(self, call: Call, template: str, status: int = 200, **context: Any) -> Answer:
         """Return the page of *template* with *context*; ``errors`` and ``infos`` are lists of sentences."""
+
+    def around(
+        self, call: Call, template: str, basis: tuple[Hashable, ...], middle: None = None, **context: Any
+    ) -> Answer:
+        """Return the same, kept for the caller; all that *context* and the query say is in *basis*."""
 
 
 def text_of(call: Call, key: str) -> str:

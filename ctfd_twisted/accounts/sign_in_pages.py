@@ -56,7 +56,8 @@ class SignInPages:
     @routes.get("/login", ANYONE)
     def login_form(self, call: Call) -> Answer:
         """The form, also for who is signed in; it says why MajorLeagueCyber's way in was closed."""
-        return self._pages.render(call, "login.html", errors=sentences(call.argument("oauth"), call.competition))
+        errors = sentences(call.argument("oauth"), call.competition)
+        return self._pages.around(call, "login.html", (call.argument("next"), *errors), errors=errors)
 
     @routes.post("/login", ANYONE, limit=(10, 5, "name"))
     async def login(self, call: Call) -> Answer:
