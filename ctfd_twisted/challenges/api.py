@@ -174,7 +174,7 @@ class ChallengesApi:
 
     def _drawn(self, call: Call, view: View, entry: Entry, added: Mapping[str, Any]) -> Shared:
         counts = call.sees_scores and call.sees_accounts
-        glance = Glance(view.own, view.is_admin, counts, view.next_after(entry), call.now)
+        glance = Glance(view.own, view.rating_of(entry), view.is_admin, counts, view.next_after(entry), call.now)
         seen = shown_challenge(entry, call.competition, glance, lambda file: self._file_url(call, file))
         detail: dict[str, object] = {**seen, **added}
         answer = ok(cast("ChallengeDetail", {**detail, "view": self._render_view(call, detail)}))
@@ -215,7 +215,7 @@ def _own_of(view: View, entry: Entry) -> tuple[object, ...]:
         entry.id in own.solved,
         own.attempts.get(entry.id),
         own.instants.get(entry.id),
-        own.ratings.get(entry.id),
+        view.rating_of(entry),
         [hint.id in own.hints for hint in entry.hints],
     )
 

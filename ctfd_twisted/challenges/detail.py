@@ -74,6 +74,7 @@ class Glance(msgspec.Struct, frozen=True):
     """
 
     own: Own
+    rating: Rating | None
     is_admin: bool
     counts: bool
     next_id: int | None
@@ -90,7 +91,7 @@ def shown_challenge(
     if not is_admin:
         settings = {name: value for name, value in settings.items() if name in _OPEN_SETTINGS}
     solved = entry.id in own.solved
-    rating = own.ratings.get(entry.id)
+    rating = glance.rating
     rated = competition.text("challenge_ratings", "public")
     numbers = entry.live if is_admin else entry.public
     state = solution_state(entry.solution)

@@ -1,7 +1,7 @@
-"""What only one player knows of the challenges: their account's solves, attempts and unlocks, their own ratings.
+"""What only one account knows of the challenges: its solves, attempts and unlocks, and its members' ratings.
 
-It is kept until the topic ``user:<id>`` of the player or ``team:<id>`` of their team is touched, so whoever changes one
-of these touches that of the account, and for a rating that of the player.
+It is kept until the topic ``team:<id>`` of the team, or ``user:<id>`` of somebody who plays alone, is touched, so
+whoever changes one of these touches that.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
-from sqlalchemy import BindParameter, Connection, Select, and_, bindparam, func, select
+from sqlalchemy import BindParameter, ColumnElement, Connection, Select, and_, bindparam, func, or_, select
 
 from ctfd_twisted.accounts.identity import Player
+from ctfd_twisted.accounts.tables import users
 from ctfd_twisted.challenges.limits import DEFAULT_TIMEOUT
 from ctfd_twisted.challenges.tables import ratings
 from ctfd_twisted.competition.rules import Competition
@@ -24,14 +25,15 @@ from ctfd_twisted.scoring.tables import solves, submissions, unlocks
 
 
 class Who(NamedTuple):
-    """A player, the team they are in now, and what of the competition decides what is theirs.
+    """An account, and what of the competition decides what is its own.
 
-    It is the key of what is kept for them: other settings make another key, so a change of settings drops nothing.
-    ``window`` is for how many seconds an attempt is shown, ``None`` where it is shown for ever.
+    It is the key of what is kept for it: other settings make another key, so a change of settings drops nothing. Where
+    ``teams`` play it is a team's, or that of a user without one (who has rated, but done nothing else); elsewhere it is
+    a user's. ``window`` is for how many seconds an attempt is shown, ``None`` where it is shown for ever.
     """
 
-    user_id: int
-    team_id: int | None
+    user_id: int | None
+    team_id: int | None = None
     teams: bool = False
     window: int | None = None
 
@@ -41,17 +43,18 @@ class Who(NamedTuple):
         window = None
         if competition.text("max_attempts_behavior") == "timeout":
             window = competition.integer("max_attempts_timeout", DEFAULT_TIMEOUT)
-        return cls(player.id, player.team_id, competition.teams, window)
+        if competition.teams and player.team_id is not None:
+            return cls(None, player.team_id, competition.teams, window)
+        return cls(player.id, None, competition.teams, window)
 
     @property
     def account_id(self) -> int | None:
         """Who scores: the team in teams mode (``None`` without one), else the person."""
         return self.team_id if self.teams else self.user_id
 
-    def topics(self) -> tuple[str, ...]:
+    def topics(self) -> tuple[str]:
         """What is told when something of theirs has changed."""
-        mine = f"user:{self.user_id}"
-        return (mine,) if self.team_id is None else (mine, f"team:{self.team_id}")
+        return (f"user:{self.user_id}",) if self.team_id is None else (f"team:{self.team_id}",)
 
 
 class Rating(msgspec.Struct, frozen=True):
@@ -62,10 +65,10 @@ class Rating(msgspec.Struct, frozen=True):
 
 
 class Own(msgspec.Struct, frozen=True):
-    """What is one player's own, and their account's; somebody who is not signed in has nothing of it.
+    """What is one account's own; somebody who is not signed in has nothing of it.
 
     ``attempts`` counts those at each challenge. Where only those within a ``window`` (seconds) are shown, ``instants``
-    has theirs instead.
+    has theirs instead. ``ratings`` are by member and challenge.
     """
 
     solved: frozenset[int] = frozenset()
@@ -73,7 +76,7 @@ class Own(msgspec.Struct, frozen=True):
     window: int | None = None
     instants: Mapping[int, tuple[datetime, ...]] = {}
     hints: frozenset[int] = frozenset()
-    ratings: Mapping[int, Rating] = {}
+    ratings: Mapping[tuple[int | None, int], Rating] = {}
 
     def attempts_at(self, challenge_id: int, now: datetime) -> int:
         """How many attempts at a challenge are shown at *now*."""
@@ -81,6 +84,14 @@ class Own(msgspec.Struct, frozen=True):
             return self.attempts.get(challenge_id, 0)
         since = now - timedelta(seconds=self.window)
         return sum(instant > since for instant in self.instants.get(challenge_id, ()))
+
+
+def _by_members(*, teams: bool) -> ColumnElement[bool]:
+    """Whose ratings are of the account: the user's, and where teams play those of the team's members."""
+    mine = ratings.c.user_id == bindparam("user")
+    if not teams:
+        return mine
+    return or_(mine, ratings.c.user_id.in_(select(users.c.id).where(users.c.team_id == bindparam("account"))))
 
 
 _SHOWN: Final = and_(submissions.c.type != "discard", submissions.c.type != "ratelimited")
@@ -99,7 +110,7 @@ def _facts(*, teams: bool, windowed: bool) -> Select[Any]:
         .group_by(submissions.c.challenge_id)
         .subquery("counts")
     )
-    rated = select(func.count()).select_from(ratings).where(ratings.c.user_id == bindparam("user"))
+    rated = select(func.count()).select_from(ratings).where(_by_members(teams=teams))
     columns = [
         solved.scalar_subquery().label("solved"),
         hints.scalar_subquery().label("hints"),
@@ -121,20 +132,23 @@ _FACTS: Final = {
     (teams, windowed): _facts(teams=teams, windowed=windowed) for teams in (False, True) for windowed in (False, True)
 }
 _INSTANTS: Final = {teams: _instants(teams=teams) for teams in (False, True)}
-_RATINGS: Final = select(ratings.c.challenge_id, ratings.c.value, ratings.c.review).where(
-    ratings.c.user_id == bindparam("user")
-)
+_RATINGS: Final = {
+    teams: select(ratings.c.user_id, ratings.c.challenge_id, ratings.c.value, ratings.c.review).where(
+        _by_members(teams=teams)
+    )
+    for teams in (False, True)
+}
 
 
 def read_own(conn: Connection, who: Who) -> Own:
     """What is *who*'s own in this transaction."""
     ids = {"account": who.account_id, "user": who.user_id}
     row = conn.execute(_FACTS[who.teams, who.window is not None], ids).one()
-    rated = conn.execute(_RATINGS, {"user": who.user_id}) if row.rated else ()
+    rated = conn.execute(_RATINGS[who.teams], ids) if row.rated else ()
     own = Own(
         solved=frozenset(numbers(row.solved)),
         hints=frozenset(numbers(row.hints)),
-        ratings={rating.challenge_id: Rating(rating.value, rating.review) for rating in rated},
+        ratings={(rating.user_id, rating.challenge_id): Rating(rating.value, rating.review) for rating in rated},
     )
     if who.window is None:
         counts = numbers(row.attempts)

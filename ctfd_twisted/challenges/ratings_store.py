@@ -107,7 +107,8 @@ def rate(conn: Connection, now: datetime, user_id: int, challenge_id: int, new: 
     columns = {"value": new.value, "review": new.review, "date": now}
     present = _present(conn, key)
     rating_id = _add(conn, now, key, columns) if present is None else _replace(conn, now, present, columns)
-    touch(conn, "challenges", f"user:{user_id}")
+    team_id = conn.execute(select(users.c.team_id).where(users.c.id == user_id)).scalar()
+    touch(conn, "challenges", f"user:{user_id}", f"team:{team_id}")
     return {
         "id": rating_id,
         "user_id": user_id,

@@ -15,24 +15,29 @@ import msgspec
 from ctfd_twisted.accounts.identity import Player
 from ctfd_twisted.challenges.catalogue import Catalogue, Entry
 from ctfd_twisted.challenges.ids import row_id
-from ctfd_twisted.challenges.own import Own
+from ctfd_twisted.challenges.own import Own, Rating
 from ctfd_twisted.challenges.rules import Reach, Viewer, reach
 from ctfd_twisted.competition.rules import Competition
 from ctfd_twisted.errors import Forbidden, NotFound
 
 
 class View(msgspec.Struct, frozen=True):
-    """The catalogue, what of it is the caller's own, and what is known of the caller."""
+    """The catalogue, what of it is the caller's account's own, and what is known of the caller."""
 
     catalogue: Catalogue
     own: Own
     viewer: Viewer
+    user_id: int | None
     is_admin: bool
     now: datetime
 
     def reach(self, entry: Entry) -> Reach:
         """How near the caller comes to a challenge; administrators come everywhere."""
         return Reach.OPEN if self.is_admin else reach(entry.gate, self.now, self.viewer, self.catalogue.entries)
+
+    def rating_of(self, entry: Entry) -> Rating | None:
+        """What the caller thinks of a challenge."""
+        return self.own.ratings.get((self.user_id, entry.id))
 
     def next_after(self, entry: Entry) -> int | None:
         """The challenge to suggest after *entry*, if the caller may know of it."""

@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 import pytest
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, select, update
 
-from ctfd_twisted.accounts.tables import audience_members, audiences
+from ctfd_twisted.accounts.tables import audience_members, audiences, users
 from ctfd_twisted.challenges import flags_store, parts, store
 from ctfd_twisted.challenges.attempts import preview
 from ctfd_twisted.challenges.catalogue import Ratings, read_catalogue
@@ -138,9 +138,12 @@ def test_everything_about_a_player(any_conn: Connection, now: datetime) -> None:
 
     own = read_own(conn, Who(user, None))
     assert (set(own.solved), set(own.hints)) == ({first, second}, {7})
-    assert own.ratings == {first: Rating(-1, "r")}
+    assert own.ratings == {(user, first): Rating(-1, "r")}
     assert (own.attempts_at(first, now), own.attempts_at(second, now)) == (3, 1)
     assert read_own(conn, Who(user, None, teams=True)) == Own(ratings=own.ratings)
+    team = a_team(conn)
+    conn.execute(update(users).where(users.c.id == user).values(team_id=team))
+    assert read_own(conn, Who(None, team, teams=True)) == Own(ratings=own.ratings)
     own = read_own(conn, Who(user, None, window=60))
     assert [own.attempts_at(first, now + timedelta(seconds=seconds)) for seconds in (0, 59, 60)] == [3, 3, 0]
     catalogue = read_catalogue(conn)

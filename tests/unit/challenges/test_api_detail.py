@@ -322,6 +322,15 @@ class TestRatings:
         assert (shown["rating"], shown["ratings"]) == (own, sums)
         assert detail(platform.player("ben"), number)["rating"] is None
 
+    def test_a_member_of_a_team_sees_their_own_at_once(self, platform: MemoryPlatform, make: Make) -> None:
+        platform.configure(user_mode="teams")
+        team, challenge = make(a_team), make(a_challenge)
+        ann, ben = (platform.player(name, team_id=team) for name in ("ann", "ben"))
+        make(a_solve, challenge, id_of(platform, "ann"), team_id=team)
+        assert [detail(one, challenge)["rating"] for one in (ann, ben)] == [None, None]
+        assert ann.put(f"/api/v1/challenges/{challenge}/ratings", {"value": 1, "review": "fine"}).status == 200
+        assert [detail(one, challenge)["rating"] for one in (ann, ben)] == [{"value": 1, "review": "fine"}, None]
+
     def test_they_stand_still_at_the_freeze(self, platform: MemoryPlatform, number: int) -> None:
         platform.configure(freeze=int(platform.now.timestamp()))
         assert detail(platform.player("ann"), number)["ratings"] == {"up": 0, "down": 0, "count": 0}
