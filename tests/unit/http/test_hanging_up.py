@@ -60,7 +60,7 @@ def attempts(conn: Connection) -> int:
 
 def test_a_read_that_waits_is_not_begun_and_makes_room(held: Held) -> None:
     waits = held.platform.db.reads
-    gone, stays = held.ask("GET", "/api/v1/users"), held.ask("GET", "/api/v1/users")
+    gone, stays = held.ask("GET", "/api/v1/users/me"), held.ask("GET", "/api/v1/users/me")
     assert waits.waiting == 2
     gone.loseConnection()
     assert waits.waiting == 1
