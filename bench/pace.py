@@ -49,7 +49,7 @@ def busy_board(
 
     *bare* is what the bare route answers per CPU second at the board's size, or 0 where that was not measured.
     """
-    right = next(row for row in rows(event, platform.port, scale) if row.name == "right attempt")
+    right = next(row for row in rows(event, platform.port, scale, engines.dialect) if row.name == "right attempt")
     # The row of right answers has given the first of them, if it was asked for.
     fresh = [one for number, one in enumerate(right.make(len(event.unsolved))) if number >= right.count]
     meter = Meter(platform.pid, engines)

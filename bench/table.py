@@ -110,7 +110,7 @@ def _table(folder: Path, url: str, options: Options) -> Table:
         size = f"{event.challenges} challenges, {options.solves} solves"
         print(f"{kind}, {size}, memory before {platform.memory_mb:.0f} MB\n{HEADER}", flush=True)
         others = beside(engines)
-        for row in rows(event, platform.port, options.scale):
+        for row in rows(event, platform.port, options.scale, engines.dialect):
             if options.only in row.name:
                 line = lines[row.name] = _line(row, platform, bare, others)
                 _print(row, line)
