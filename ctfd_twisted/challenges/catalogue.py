@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from sqlalchemy import Connection, Row, case, func, or_, select
@@ -32,11 +32,13 @@ from ctfd_twisted.challenges.tables import (
 from ctfd_twisted.competition.rules import Competition
 from ctfd_twisted.competition.store import read_competition
 from ctfd_twisted.scoring.accounts import account_kind
-from ctfd_twisted.scoring.news import challenges_in
+from ctfd_twisted.scoring.news import RATED_OF, SOLVED_OF, challenges_in, rated_in
 from ctfd_twisted.scoring.values import counted_solves, frozen_values
 
-#: After which commits the catalogue may be stale; audiences and ratings touch "challenges" like everything about them.
+#: After which commits the catalogue is read anew; audiences touch "challenges" like everything about them.
 TOPICS = ("challenges", "config")
+#: How the topics begin that move nothing but the numbers of one challenge.
+NEWS: Final = (*SOLVED_OF, *RATED_OF)
 
 
 class Hint(msgspec.Struct, frozen=True):
@@ -155,11 +157,12 @@ def read_catalogue(conn: Connection) -> Catalogue:
 
 
 def grow_catalogue(conn: Connection, catalogue: Catalogue, news: frozenset[str]) -> Catalogue | None:
-    """*catalogue* with the present numbers of the challenges in *news*, which were solved; None where it can't be told.
+    """*catalogue* with the present numbers of the challenges in *news*; None where it can't be told.
 
     All else of it stays the same objects.
     """
-    ids = challenges_in(news)
+    rated = rated_in(news)
+    ids = challenges_in(news) | rated
     rows = conn.execute(select(challenges.c.id, challenges.c.value).where(challenges.c.id.in_(ids))).all()
     if not ids <= catalogue.entries.keys() or len(rows) != len(ids):
         return None
@@ -167,14 +170,17 @@ def grow_catalogue(conn: Connection, catalogue: Catalogue, news: frozenset[str])
     kind, freeze = account_kind(teams_mode=competition.teams), competition.frozen_at
     solved = counted_solves(conn, kind, tuple(ids))
     known = solved if freeze is None else counted_solves(conn, kind, tuple(ids), before=freeze)
+    liked = _ratings(conn, before=None, of=rated) if rated else {}
+    seen = _ratings(conn, before=freeze, of=rated) if rated and freeze is not None else liked
     entries = dict(catalogue.entries)
     for row in rows:
         entry, count = entries[row.id], known.get(row.id, 0)
-        live = Numbers(row.value, solved.get(row.id, 0), entry.live.ratings)
+        live = Numbers(row.value, solved.get(row.id, 0), liked.get(row.id, entry.live.ratings))
+        shown = seen.get(row.id, entry.public.ratings)
         if count == live.solves:
-            public = Numbers(row.value, count, entry.public.ratings)
+            public = Numbers(row.value, count, shown)
         elif count == entry.public.solves:
-            public = entry.public
+            public = msgspec.structs.replace(entry.public, ratings=shown)
         else:
             return None
         columns = {**entry.columns, "value": row.value}
@@ -212,8 +218,8 @@ def _numbers(
     return live, public
 
 
-def _ratings(conn: Connection, *, before: datetime | None) -> dict[int, Ratings]:
-    """The sums for each challenge: of ratings as they are, or as they were *before* an instant."""
+def _ratings(conn: Connection, *, before: datetime | None, of: Iterable[int] | None = None) -> dict[int, Ratings]:
+    """The sums for each challenge, or for some *of* them: of ratings as they are, or were *before* an instant."""
     counted = select(ratings.c.challenge_id, ratings.c.value)
     if before is not None:
         then = case((ratings.c.date < before, ratings.c.value), else_=frozen_ratings.c.value).label("value")
@@ -222,6 +228,8 @@ def _ratings(conn: Connection, *, before: datetime | None) -> dict[int, Ratings]
             .outerjoin(frozen_ratings, frozen_ratings.c.rating_id == ratings.c.id)
             .where(or_(ratings.c.date < before, frozen_ratings.c.date < before))
         )
+    if of is not None:
+        counted = counted.where(ratings.c.challenge_id.in_(of))
     rated = counted.subquery("rated")
     value = rated.c.value
     sums = select(

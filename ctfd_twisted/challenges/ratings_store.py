@@ -19,6 +19,7 @@ from ctfd_twisted.db.notices import touch
 from ctfd_twisted.db.writes import insert_row, locked
 from ctfd_twisted.errors import Invalid, NotFound
 from ctfd_twisted.http.dates import iso, zulu
+from ctfd_twisted.scoring.news import tell_rated
 
 #: The longest review, in characters.
 LONGEST: Final = 2000
@@ -108,7 +109,8 @@ def rate(conn: Connection, now: datetime, user_id: int, challenge_id: int, new: 
     present = _present(conn, key)
     rating_id = _add(conn, now, key, columns) if present is None else _replace(conn, now, present, columns)
     team_id = conn.execute(select(users.c.team_id).where(users.c.id == user_id)).scalar()
-    touch(conn, "challenges", f"user:{user_id}", f"team:{team_id}")
+    tell_rated(conn, challenge_id)
+    touch(conn, f"user:{user_id}", f"team:{team_id}")
     return {
         "id": rating_id,
         "user_id": user_id,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ctfd_twisted.challenges.catalogue import TOPICS, Catalogue, grow_catalogue, read_catalogue
+from ctfd_twisted.challenges.catalogue import NEWS, TOPICS, Catalogue, grow_catalogue, read_catalogue
 from ctfd_twisted.challenges.own import Own, Who, read_own
 from ctfd_twisted.challenges.rules import Viewer
 from ctfd_twisted.challenges.view import View
@@ -13,7 +13,6 @@ from ctfd_twisted.db.growing import GrowingSnapshot
 from ctfd_twisted.db.notices import Bus
 from ctfd_twisted.db.snapshot import KeyedSnapshots
 from ctfd_twisted.http.call import Call
-from ctfd_twisted.scoring.news import SOLVED_OF
 
 #: So many accounts' own facts are kept at a time, and what they may weigh together, in bytes: those of some 4,500 who
 #: have solved 80 challenges each and tried as many, which is 13 kB.
@@ -26,7 +25,7 @@ class ChallengeReader:
     """The catalogue and what is each account's own, as of the last commit that touched them."""
 
     def __init__(self, db: Database, bus: Bus) -> None:
-        self._catalogue = GrowingSnapshot(db, bus, read_catalogue, grow_catalogue, topics=TOPICS, prefixes=SOLVED_OF)
+        self._catalogue = GrowingSnapshot(db, bus, read_catalogue, grow_catalogue, topics=TOPICS, prefixes=NEWS)
         self._own = KeyedSnapshots(
             db, bus, read_own, (), topics_of=Who.topics, limit=_ACCOUNTS, weigh=_weight, room=_ROOM
         )

@@ -23,10 +23,12 @@ BOARD_TOPICS: Final = ("standings", POINTS, "challenges", "accounts", "newcomers
 _USER: Final = f"{POINTS}:user:"
 _TEAM: Final = f"{POINTS}:team:"
 _CHALLENGE: Final = f"{SOLVED}:"
+_RATED: Final = "rated:"
 
 #: How the topics begin that name who and what it was.
 POINTS_OF: Final = (_USER, _TEAM)
 SOLVED_OF: Final = (_CHALLENGE,)
+RATED_OF: Final = (_RATED,)
 
 
 def tell_points(conn: Connection, user_id: int | None, team_id: int | None) -> None:
@@ -45,6 +47,11 @@ def solved_topic(challenge_id: int) -> str:
     return f"{_CHALLENGE}{challenge_id}"
 
 
+def tell_rated(conn: Connection, challenge_id: int) -> None:
+    """Tell that what players think of a challenge has changed."""
+    touch(conn, f"{_RATED}{challenge_id}")
+
+
 def users_in(news: Iterable[str]) -> frozenset[int]:
     """The users that *news* is about."""
     return _numbers(news, _USER)
@@ -56,8 +63,13 @@ def teams_in(news: Iterable[str]) -> frozenset[int]:
 
 
 def challenges_in(news: Iterable[str]) -> frozenset[int]:
-    """The challenges that *news* is about."""
+    """The challenges that were solved by *news*."""
     return _numbers(news, _CHALLENGE)
+
+
+def rated_in(news: Iterable[str]) -> frozenset[int]:
+    """The challenges that were rated by *news*."""
+    return _numbers(news, _RATED)
 
 
 def _numbers(news: Iterable[str], prefix: str) -> frozenset[int]:

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import Connection, update
 
 from ctfd_twisted.accounts.tables import users
-from ctfd_twisted.challenges.catalogue import TOPICS, grow_catalogue, read_catalogue
+from ctfd_twisted.challenges.catalogue import NEWS, TOPICS, grow_catalogue, read_catalogue
 from ctfd_twisted.challenges.own import Who, read_own
 from ctfd_twisted.challenges.recording import NewAttempt
 from ctfd_twisted.competition.store import read_competition, write_config
@@ -25,7 +25,6 @@ from ctfd_twisted.http.shared import Press
 from ctfd_twisted.ops.metrics.meter import Meter
 from ctfd_twisted.scoring.boards import PublicBoard
 from ctfd_twisted.scoring.live_board import LiveBoard
-from ctfd_twisted.scoring.news import SOLVED_OF
 from ctfd_twisted.testing import result_of
 from ctfd_twisted.testing.answers import attempt
 from ctfd_twisted.testing.builders import a_challenge, a_flag, a_user
@@ -38,7 +37,7 @@ class Worker:
         self.db = db = Database(open_engines(url), Bus(), write=start_inline, read=start_inline)
         db.engines.start_watch()
         self.board = PublicBoard(db, "")
-        self.catalogue = GrowingSnapshot(db, db.bus, read_catalogue, grow_catalogue, topics=TOPICS, prefixes=SOLVED_OF)
+        self.catalogue = GrowingSnapshot(db, db.bus, read_catalogue, grow_catalogue, topics=TOPICS, prefixes=NEWS)
         self.competition = Snapshot(db, db.bus, read_competition, {"config"})
         self.shared: tuple[Any, ...] = self.board, self.catalogue, self.competition
         self.own: Any = KeyedSnapshots(db, db.bus, read_own, (), topics_of=Who.topics, limit=9)

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, delete, select, update
 from ctfd_twisted.accounts.editing import USER, account_to_change, store_change
 from ctfd_twisted.accounts.membership import add_member, remove_member
 from ctfd_twisted.accounts.tables import teams, users
+from ctfd_twisted.challenges.ratings_store import NewRating, rate
 from ctfd_twisted.challenges.recording import NewAttempt
 from ctfd_twisted.challenges.store import update_challenge
 from ctfd_twisted.challenges.tables import dynamic_challenge
@@ -199,6 +200,14 @@ def _give(who: int, value: int) -> Change:
     return change
 
 
+def _rate(who: int, which: int, value: int) -> Change:
+    def change(conn: Connection, event: Event) -> None:
+        if event.players[who]:  # not deleted
+            rate(conn, event.now, event.players[who], event.numbers[which], NewRating(value, ""))
+
+    return change
+
+
 def _take_back(which: int) -> Change:
     def change(conn: Connection, event: Event) -> None:
         del event
@@ -240,6 +249,7 @@ CHANGES = st.lists(
         st.builds(_delete_user, WHO),
         st.builds(_edit, st.integers(0, 5)),
         st.builds(_give, WHO, st.sampled_from([-30, 0, 40])),
+        st.builds(_rate, WHO, WHICH, st.sampled_from([-1, 1])),
         st.builds(_take_back, st.integers(0, 9)),
         st.builds(_set_value, st.sampled_from([0, 100, 250])),
         st.builds(_freeze, st.sampled_from([None, -2, 0, 3])),

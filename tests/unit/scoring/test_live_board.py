@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from sqlalchemy import Connection, select, update
 
 from ctfd_twisted.accounts.tables import users
+from ctfd_twisted.challenges.catalogue import NEWS, grow_catalogue, read_catalogue
 from ctfd_twisted.challenges.catalogue import TOPICS as CATALOGUE_TOPICS
-from ctfd_twisted.challenges.catalogue import grow_catalogue, read_catalogue
 from ctfd_twisted.competition.store import read_competition, write_config
 from ctfd_twisted.db.database import Database, start_inline
 from ctfd_twisted.db.engine import open_engines
@@ -22,7 +22,7 @@ from ctfd_twisted.http.shared import Press
 from ctfd_twisted.schema import metadata
 from ctfd_twisted.scoring.boards import PublicBoard
 from ctfd_twisted.scoring.live_board import Board, LiveBoard
-from ctfd_twisted.scoring.news import SOLVED_OF, tell_points
+from ctfd_twisted.scoring.news import tell_points
 from ctfd_twisted.scoring.store import recompute_values, standings
 from ctfd_twisted.testing import result_of
 from ctfd_twisted.testing.builders import a_challenge, a_solve, a_team, a_user, an_award
@@ -50,7 +50,7 @@ def test_growing_step_by_step_is_adding_up_from_nothing(mode: str, changes: list
     db = Database(engines, Bus(), write=start_inline, read=start_inline)
     event = result_of(db.run(Event, mode))
     board = PublicBoard(db, "/ctf")
-    catalogue = GrowingSnapshot(db, db.bus, read_catalogue, grow_catalogue, topics=CATALOGUE_TOPICS, prefixes=SOLVED_OF)
+    catalogue = GrowingSnapshot(db, db.bus, read_catalogue, grow_catalogue, topics=CATALOGUE_TOPICS, prefixes=NEWS)
     for change in changes:
         result_of(db.run(event.change, change))
         grown = facts(result_of(board.get()))
