@@ -21,6 +21,7 @@ from ctfd_twisted.competition.rules import Competition
 from ctfd_twisted.db.notices import touch
 from ctfd_twisted.db.writes import locked
 from ctfd_twisted.errors import Forbidden, Invalid, NotFound, Refused
+from ctfd_twisted.scoring.news import tell_roster
 from ctfd_twisted.scoring.tables import awards, submissions, unlocks
 
 IN_A_TEAM: Final = "You are already in a team. You cannot join another."
@@ -145,7 +146,8 @@ def disband_own_team(conn: Connection, competition: Competition, user_id: int) -
 def put_in_team(conn: Connection, user_id: int, team_id: int) -> None:
     """Make a user, who is in no team, a member."""
     conn.execute(update(users).where(users.c.id == user_id).values(team_id=team_id))
-    touch(conn, JOINED, caller_topic(user_id), "standings", f"team:{team_id}", f"user:{user_id}")
+    touch(conn, JOINED, caller_topic(user_id), f"team:{team_id}", f"user:{user_id}")
+    tell_roster(conn, team_id)
 
 
 def _participated(conn: Connection, team_id: int) -> bool:

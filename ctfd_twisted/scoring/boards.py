@@ -8,10 +8,11 @@ from ctfd_twisted.db.database import Database
 from ctfd_twisted.db.growing import GrowingSnapshot
 from ctfd_twisted.http.shared import Press
 from ctfd_twisted.scoring.live_board import Board, LiveBoard, grow
-from ctfd_twisted.scoring.news import POINTS_OF, SOLVED_OF
+from ctfd_twisted.scoring.news import POINTS_OF, ROSTERS_OF, SOLVED_OF
 
 #: After which commits the board is made from nothing; a challenge's value tells "standings" when it is changed by hand.
-_TOPICS: Final = ("standings", "accounts", "newcomers", "config")
+#: Who is new has no points yet.
+_TOPICS: Final = ("standings", "accounts", "config")
 
 
 class PublicBoard:
@@ -26,7 +27,7 @@ class PublicBoard:
             lambda conn: LiveBoard(conn, root, self.press),
             grow,
             topics=_TOPICS,
-            prefixes=(*POINTS_OF, *SOLVED_OF),
+            prefixes=(*POINTS_OF, *SOLVED_OF, *ROSTERS_OF),
         )
 
     def ready(self) -> Board | None:

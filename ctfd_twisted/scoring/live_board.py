@@ -21,7 +21,7 @@ from ctfd_twisted.scoring.accounts import USERS, AccountKind, account_kind
 from ctfd_twisted.scoring.growth import Asked, read_growth, read_seen
 from ctfd_twisted.scoring.ledger import Key, Ledger
 from ctfd_twisted.scoring.lines import Form, Line, Member, Places
-from ctfd_twisted.scoring.news import challenges_in, teams_in, users_in
+from ctfd_twisted.scoring.news import challenges_in, rosters_in, teams_in, users_in
 from ctfd_twisted.scoring.store import Standing, accounts_with_points, displayed_value, points_until, standing_of
 from ctfd_twisted.scoring.tables import solves, submissions
 from ctfd_twisted.scoring.values import following, frozen_values
@@ -117,10 +117,12 @@ class LiveBoard:
         self._known = accounts_with_points(conn, self._kind)
         self._people = self._added_up(conn, USERS, worth) if competition.teams else None
         self._persons = accounts_with_points(conn, USERS) if competition.teams else {}
-        self._members = _members(conn) if competition.teams else {}
-        self._team_of = {member.id: team_id for team_id, members in self._members.items() for member in members}
+        self._members: dict[int, list[Member]] = {}
+        self._team_of: dict[int, int] = {}
         self._forms: dict[int, Form] = {}
         self._lines: dict[int, Line] = {}
+        if competition.teams:
+            self._meet(conn)
         self._places = Places()
         self.board = self._shown()
 
@@ -143,8 +145,20 @@ class LiveBoard:
         _learn(conn, self._kind, self._known, accounts)
         if self._people is not None:
             _learn(conn, USERS, self._persons, persons)
+            self._meet(conn, rosters_in(news))
         self.board = self._shown()
         return True
+
+    def _meet(self, conn: Connection, team_ids: Ids | None = None) -> None:
+        """Read who is in the teams, or in those of *team_ids*, which somebody has joined."""
+        if team_ids is not None and not team_ids:
+            return
+        met = _members(conn, team_ids)
+        self._members |= met
+        self._team_of |= {member.id: team_id for team_id, members in met.items() for member in members}
+        for team_id in met:
+            self._forms.pop(team_id, None)
+            self._lines.pop(team_id, None)
 
     def _added(self, conn: Connection, accounts: Ids, persons: Ids, challenge_ids: Ids) -> bool:
         people = self._people
@@ -255,15 +269,18 @@ def _worth(conn: Connection, values: Mapping[int, int]) -> dict[int, int]:
     return {row.id: row.value or 0 for row in rows if row.id in follow}
 
 
-def _members(conn: Connection) -> dict[int, list[Member]]:
-    """Every listed member of each team."""
+def _members(conn: Connection, team_ids: Ids | None = None) -> dict[int, list[Member]]:
+    """Every listed member of each team, or of those of *team_ids*."""
     members: defaultdict[int, list[Member]] = defaultdict(list)
     user = users.c
-    for row in conn.execute(
+    rows = (
         select(user.id, user.oauth_id, user.name, user.team_id, user.bracket_id, brackets.c.name.label("bracket_name"))
         .outerjoin(brackets, brackets.c.id == user.bracket_id)
         .where(USERS.listed, user.team_id.is_not(None))
         .order_by(user.id)
-    ):
+    )
+    if team_ids is not None:
+        rows = rows.where(user.team_id.in_(tuple(team_ids)))
+    for row in conn.execute(rows):
         members[row.team_id].append(Member(row.id, row.oauth_id, row.name, row.bracket_id, row.bracket_name))
     return dict(members)

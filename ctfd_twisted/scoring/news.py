@@ -24,11 +24,13 @@ _USER: Final = f"{POINTS}:user:"
 _TEAM: Final = f"{POINTS}:team:"
 _CHALLENGE: Final = f"{SOLVED}:"
 _RATED: Final = "rated:"
+_ROSTER: Final = "roster:"
 
 #: How the topics begin that name who and what it was.
 POINTS_OF: Final = (_USER, _TEAM)
 SOLVED_OF: Final = (_CHALLENGE,)
 RATED_OF: Final = (_RATED,)
+ROSTERS_OF: Final = (_ROSTER,)
 
 
 def tell_points(conn: Connection, user_id: int | None, team_id: int | None) -> None:
@@ -52,6 +54,11 @@ def tell_rated(conn: Connection, challenge_id: int) -> None:
     touch(conn, f"{_RATED}{challenge_id}")
 
 
+def tell_roster(conn: Connection, team_id: int) -> None:
+    """Tell that somebody is in a team now who was in none; what they did before is not the team's."""
+    touch(conn, f"{_ROSTER}{team_id}")
+
+
 def users_in(news: Iterable[str]) -> frozenset[int]:
     """The users that *news* is about."""
     return _numbers(news, _USER)
@@ -70,6 +77,11 @@ def challenges_in(news: Iterable[str]) -> frozenset[int]:
 def rated_in(news: Iterable[str]) -> frozenset[int]:
     """The challenges that were rated by *news*."""
     return _numbers(news, _RATED)
+
+
+def rosters_in(news: Iterable[str]) -> frozenset[int]:
+    """The teams that somebody has joined by *news*."""
+    return _numbers(news, _ROSTER)
 
 
 def _numbers(news: Iterable[str], prefix: str) -> frozenset[int]:

@@ -19,7 +19,7 @@ from ctfd_twisted.scoring.scoreboard import History, Top, members, read_existing
 from ctfd_twisted.scoring.store import Standing
 
 #: After which commits any history may be another; of one that only adds, those whose points it names.
-_TOPICS: Final = frozenset(BOARD_TOPICS) - {POINTS}
+_TOPICS: Final = frozenset(BOARD_TOPICS) - {POINTS, "newcomers"}
 #: So many answers about one board are kept, for as many brackets and counts.
 _KEPT: Final = 100
 #: So many histories are kept: those of the first of each bracket that is asked for.

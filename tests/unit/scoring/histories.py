@@ -11,6 +11,7 @@ from sqlalchemy import Connection, delete, select, update
 
 from ctfd_twisted.accounts.editing import USER, account_to_change, store_change
 from ctfd_twisted.accounts.membership import add_member, remove_member
+from ctfd_twisted.accounts.newcomers import insert_user
 from ctfd_twisted.accounts.tables import teams, users
 from ctfd_twisted.challenges.ratings_store import NewRating, rate
 from ctfd_twisted.challenges.recording import NewAttempt
@@ -31,7 +32,7 @@ from ctfd_twisted.scoring.submissions_store import (
 from ctfd_twisted.scoring.tables import awards, submissions
 from ctfd_twisted.scoring.values import present_kind, recompute_values
 from ctfd_twisted.testing.answers import attempt
-from ctfd_twisted.testing.builders import a_challenge, a_flag, a_team, a_user
+from ctfd_twisted.testing.builders import a_challenge, a_flag, a_solve, a_team, a_user
 
 NOW = datetime(2026, 3, 14, tzinfo=UTC)
 
@@ -115,6 +116,21 @@ def _move(who: int, where: int) -> Change:
         if before is not None and after is not None:
             remove_member(conn, before, event.players[who])
             add_member(conn, after, event.players[who])
+
+    return change
+
+
+def _join(where: int, *, solved: bool) -> Change:
+    """Somebody new comes, and goes into a team where there are teams; perhaps after they solved something alone."""
+
+    def change(conn: Connection, event: Event) -> None:
+        user = insert_user(conn, event.now, name=f"newcomer {event.now}", email=f"{event.now}@example.org")
+        if solved:
+            a_solve(conn, event.numbers[2], user, date=event.now)
+            recompute_values(conn)
+        team = conn.scalar(select(users.c.team_id).where(users.c.id == event.players[where]))
+        if team is not None:
+            add_member(conn, team, user)
 
     return change
 
@@ -240,6 +256,7 @@ CHANGES = st.lists(
         st.builds(_solve, WHO, WHICH, st.integers(1, 5)),
         st.builds(_show_or_hide, WHO, st.booleans()),
         st.builds(_move, WHO, WHO),
+        st.builds(_join, WHO, solved=st.booleans()),
         st.builds(_hold, WHO, st.integers(0, 5)),
         st.builds(_change_elsewhere, st.sampled_from([-5, 0, 8])),
         st.builds(_mark, WHO, st.sampled_from(["hidden", "banned"]), st.booleans()),
