@@ -119,7 +119,9 @@ def _field_value(value: object, field: FieldInfo) -> object:
 
 def _coerced(value: object, kinds: frozenset[Any]) -> object:
     if bool in kinds and not isinstance(value, bool):
-        text = str(value) if isinstance(value, int | str) else ""
+        if isinstance(value, int | float) and value in {0, 1}:
+            return value == 1
+        text = value if isinstance(value, str) else ""
         return True if text in TRUE_FORMS else False if text in FALSE_FORMS else value
     if int in kinds and not isinstance(value, bool):
         if isinstance(value, float) and value == value and abs(value) != float("inf"):  # noqa: PLR0124 - NaN is not itself

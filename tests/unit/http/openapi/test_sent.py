@@ -57,6 +57,12 @@ def test_digits_in_a_string_are_bounded_from_below_too(text: str) -> None:
     assert jsonschema_rs.is_valid(SCHEMA, raw) == reads(raw)
 
 
+@pytest.mark.parametrize("value", [0, 1, 0.0, 1.0, -0.0, 2, 0.5, "0", "0.0"])
+def test_numbers_that_stand_for_a_boolean_are_read(value: object) -> None:
+    raw = {"name": "a", "shown": value}
+    assert jsonschema_rs.is_valid(SCHEMA, raw) == reads(raw) == (value in {0, 1, "0"})
+
+
 @given(BODIES)
 def test_the_schema_admits_what_is_read_and_nothing_else(raw: dict[str, Any]) -> None:
     assert jsonschema_rs.is_valid(SCHEMA, raw) == reads(raw), raw
