@@ -178,7 +178,12 @@ def _processors(
 def _told(conn: Connection, sql: str, cursor: Any, error: Exception) -> BaseException:
     """The driver's *error* as SQLAlchemy would tell it: those who try transactions again look at that."""
     dialect = conn.dialect
-    if dialect.is_disconnect(error, conn.connection.dbapi_connection, cursor):  # type: ignore[arg-type]
+    driver: Any = conn.connection.dbapi_connection
+    if dialect.name == "postgresql" and driver.pgconn.pipeline_status:
+        # It can't leave the pipeline, as where the server has ended it and libpq has not seen that yet; so nothing else
+        # can be sent.
+        driver.close()
+    if dialect.is_disconnect(error, driver, cursor):  # type: ignore[arg-type]
         # It fails once more, in the hands of SQLAlchemy, which then forgets all connections to a server that has left.
         conn.exec_driver_sql(sql)
     return DBAPIError.instance(sql, None, error, dialect.loaded_dbapi.Error, hide_parameters=True, dialect=dialect)

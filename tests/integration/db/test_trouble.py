@@ -20,6 +20,7 @@ from twisted.logger import LogLevel, capturedLogs
 from ctfd_twisted.db.database import ASK_AGAIN, PATIENCE, Database, Done, start_inline
 from ctfd_twisted.db.engine import open_engines
 from ctfd_twisted.db.notices import Bus
+from ctfd_twisted.db.ready import Ready
 from ctfd_twisted.errors import Busy
 from ctfd_twisted.testing import result_of
 
@@ -140,6 +141,28 @@ def test_connections_that_the_server_has_ended_are_replaced(server: str) -> None
             )
         result_of(ask())
     assert result_of(post.read(rows)) == 1
+    engines.close()
+
+
+@pytest.mark.postgresql
+def test_a_connection_that_can_not_leave_the_pipeline_is_replaced(server: str) -> None:
+    """As where the server ends it while many statements are under way, and libpq still takes it for a good one."""
+    engines = open_engines(server)
+    post = Database(engines, Bus(), write=start_inline, read=start_inline)
+    numbers = Ready(text("SELECT CAST(:number AS INTEGER)"))
+    used: list[object] = []
+
+    def ask(conn: Connection) -> list[int]:
+        driver: Any = conn.connection.dbapi_connection
+        used.append(driver)
+        if len(used) == 1:
+            driver.pgconn.enter_pipeline_mode()
+            driver.pgconn.send_query_params(b"SELECT 1", None)
+            driver.pgconn.pipeline_sync()
+        return [row[0] for (row,) in numbers.each(conn, [{"number": 5}, {"number": 6}])]
+
+    assert result_of(post.run(ask)) == [5, 6]
+    assert used[0] is not used[1]
     engines.close()
 
 
