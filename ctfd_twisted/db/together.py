@@ -48,13 +48,15 @@ class WriteMany(Protocol[A_contra, R_co]):
 
 
 class _Piece(Generic[A]):
-    __slots__ = ("asked", "deferred", "item", "settle")
+    __slots__ = ("alone", "asked", "deferred", "item", "settle")
 
     def __init__(self, item: A, settle: Settle, asked: float) -> None:
         self.item = item
         self.settle = settle
         self.asked = asked
         self.deferred: Deferred[Any] = Deferred()
+        #: Its own transaction, where it has one.
+        self.alone: Deferred[Any] | None = None
 
     def tell(self, succeeded: bool, value: Any) -> None:  # noqa: FBT001 - an outcome
         """Give the outcome to the caller, who may have left."""
@@ -136,6 +138,9 @@ class Together(Generic[A, R]):
         return piece.deferred
 
     def _leave(self, piece: _Piece[A]) -> None:
+        if piece.alone is not None:
+            piece.alone.cancel()
+            return
         try:
             self._waiting.remove(piece)
         except ValueError:
@@ -174,10 +179,11 @@ class Together(Generic[A, R]):
     def _told(self, result: _Done | Failure) -> None:
         self._in_line = False
         settled: list[tuple[_Piece[A], bool, Any]] = []
-        # A turn that came too late has taken nothing: of those who wait each is looked at when the next one comes.
-        if isinstance(result, _Done):
-            self._publish(result.news)
-            settled += self._settled(result)
+        if isinstance(result, Failure):
+            # The turn came too late and took nothing. The next may do so as well: who has waited for too long is told.
+            result = self._overdue()
+        self._publish(result.news)
+        settled += self._settled(result)
         if self._waiting:
             try:
                 self._line_up()
@@ -186,6 +192,14 @@ class Together(Generic[A, R]):
                 self._waiting.clear()
         for piece, succeeded, value in settled:
             piece.tell(succeeded, value)
+
+    def _overdue(self) -> _Done:
+        """Take those who have waited for too long, while no thread does."""
+        now = self._seconds()
+        late: list[_Piece[A]] = []
+        while self._waiting and now - self._waiting[0].asked > self._patience:
+            late.append(self._waiting.popleft())
+        return _Done(late, [(False, Failure(self._late()))] * len(late), frozenset(), now, now)
 
     def _settled(self, done: _Done) -> list[tuple[_Piece[A], bool, Any]]:
         """What the callers are told; what has to be done alone is begun, and told later."""
@@ -203,8 +217,8 @@ class Together(Generic[A, R]):
         if piece.deferred.called:
             return  # nothing was begun for it, and nobody waits any more
         try:
-            alone = self._alone(piece.item)
+            piece.alone = self._alone(piece.item)
         except Busy:
             piece.tell(False, Failure())
             return
-        alone.addCallbacks(lambda value: piece.tell(True, value), lambda failure: piece.tell(False, failure))
+        piece.alone.addCallbacks(lambda value: piece.tell(True, value), lambda failure: piece.tell(False, failure))

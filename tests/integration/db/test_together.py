@@ -51,7 +51,11 @@ class Writer:
     def work(self) -> None:
         """Do all that is there, and what comes of it."""
         while self._work:
-            start_inline(*self._work.pop(0))
+            self.step()
+
+    def step(self) -> None:
+        """Do what is there first."""
+        start_inline(*self._work.pop(0))
 
     def now(self, fn: Callable[..., Any], *args: Any) -> Any:
         """The value of one transaction."""
@@ -246,6 +250,29 @@ def test_too_many_and_too_late_are_sent_away(writer: Writer, put: Put) -> None:
     again = put("again")
     writer.work()
     assert result_of(again) == "AGAIN"
+
+
+def test_who_waits_too_long_is_sent_away_though_no_turn_comes_in_time(writer: Writer, put: Put) -> None:
+    early = put("a")
+    writer.clock.advance(PATIENCE - 1)
+    later = put("b")
+    writer.clock.advance(2)
+    writer.step()
+    assert refused(early) is Busy
+    assert not later.called
+    writer.work()
+    assert result_of(later) == "B"
+    assert things(writer) == ["b"]
+
+
+def test_who_leaves_before_being_done_alone_is_not_begun(writer: Writer, put: Put) -> None:
+    leaving = put("?a")
+    writer.step()
+    leaving.cancel()
+    writer.work()
+    assert refused(leaving) is CancelledError
+    assert things(writer) == []
+    assert writer.db.writes.waiting == 0
 
 
 def test_attempts_see_those_before_them(writer: Writer) -> None:
