@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, Final, Generic, Protocol, TypeVar, cast
 
 import msgspec
@@ -24,6 +25,8 @@ R_co = TypeVar("R_co", covariant=True)
 
 #: So many share a transaction at most: whoever was first waits for the last.
 LARGEST: Final = 32
+#: So many are done alone at a time: each may wait in a thread, and the other threads are for those who need not.
+ALONE_AT_ONCE: Final = 4
 
 
 class Alone(msgspec.Struct, frozen=True):
@@ -121,10 +124,13 @@ class Together(Generic[A, R]):
         self._waiting: deque[_Piece[A]] = deque()
         # Whether a thread is at it, or will be: those who come meanwhile are the next who share a transaction.
         self._in_line = False
+        # Those who have to be done alone and are not begun yet, and how many are.
+        self._aside: deque[_Piece[A]] = deque()
+        self._alone_now = 0
 
     def put(self, item: A, settle: Settle) -> Deferred[R]:
         """Write *item* with others and give back what *settle* makes of its outcome; otherwise as ``Queue.put``."""
-        if len(self._waiting) >= self._most:
+        if len(self._waiting) + len(self._aside) >= self._most:
             raise self._late()
         piece = _Piece(item, settle, self._seconds())
         piece.deferred = Deferred(lambda _: self._leave(piece))
@@ -141,10 +147,10 @@ class Together(Generic[A, R]):
         if piece.alone is not None:
             piece.alone.cancel()
             return
-        try:
-            self._waiting.remove(piece)
-        except ValueError:
-            return  # it was begun, and will end; only its caller stops waiting
+        for line in (self._waiting, self._aside):
+            # Where it is in neither, it was begun and will end; only its caller stops waiting.
+            with suppress(ValueError):
+                line.remove(piece)
 
     def _line_up(self) -> None:
         self._in_line = True
@@ -181,7 +187,7 @@ class Together(Generic[A, R]):
         settled: list[tuple[_Piece[A], bool, Any]] = []
         if isinstance(result, Failure):
             # The turn came too late and took nothing. The next may do so as well: who has waited for too long is told.
-            result = self._overdue()
+            result = self._overdue(self._waiting)
         self._publish(result.news)
         settled += self._settled(result)
         if self._waiting:
@@ -190,35 +196,46 @@ class Together(Generic[A, R]):
             except Busy as busy:
                 settled += [(piece, False, Failure(busy)) for piece in self._waiting]
                 self._waiting.clear()
+        self._do_alone()
         for piece, succeeded, value in settled:
             piece.tell(succeeded, value)
 
-    def _overdue(self) -> _Done:
-        """Take those who have waited for too long, while no thread does."""
+    def _overdue(self, line: deque[_Piece[A]]) -> _Done:
+        """Take those out of *line* who have waited for too long, while no thread takes from it."""
         now = self._seconds()
         late: list[_Piece[A]] = []
-        while self._waiting and now - self._waiting[0].asked > self._patience:
-            late.append(self._waiting.popleft())
+        while line and now - line[0].asked > self._patience:
+            late.append(line.popleft())
         return _Done(late, [(False, Failure(self._late()))] * len(late), frozenset(), now, now)
 
     def _settled(self, done: _Done) -> list[tuple[_Piece[A], bool, Any]]:
-        """What the callers are told; what has to be done alone is begun, and told later."""
+        """What the callers are told; what has to be done alone is begun when it can be, and told later."""
         settled: list[tuple[_Piece[A], bool, Any]] = []
         for piece, (succeeded, value) in zip(cast("list[_Piece[A]]", done.pieces), done.outcomes, strict=True):
             if value is ALONE:
-                self._do_alone(piece)
+                if not piece.deferred.called:  # otherwise nothing was begun for it, and nobody waits any more
+                    self._aside.append(piece)
                 continue
             outcome = piece.settle(succeeded, value)
             self._counted(done.began - piece.asked, done.ended - done.began, outcome)
             settled.append((piece, *outcome))
         return settled
 
-    def _do_alone(self, piece: _Piece[A]) -> None:
-        if piece.deferred.called:
-            return  # nothing was begun for it, and nobody waits any more
-        try:
-            piece.alone = self._alone(piece.item)
-        except Busy:
-            piece.tell(False, Failure())
-            return
-        piece.alone.addCallbacks(lambda value: piece.tell(True, value), lambda failure: piece.tell(False, failure))
+    def _do_alone(self) -> None:
+        """Begin what has to be done alone, as far as it may be now."""
+        for piece, succeeded, value in self._settled(self._overdue(self._aside)):
+            piece.tell(succeeded, value)
+        while self._aside and self._alone_now < ALONE_AT_ONCE:
+            piece = self._aside.popleft()
+            try:
+                piece.alone = self._alone(piece.item)
+            except Busy:
+                piece.tell(False, Failure())
+                continue
+            self._alone_now += 1
+            piece.alone.addBoth(self._was_alone, piece)
+
+    def _was_alone(self, outcome: R | Failure, piece: _Piece[A]) -> None:
+        self._alone_now -= 1
+        self._do_alone()
+        piece.tell(not isinstance(outcome, Failure), outcome)

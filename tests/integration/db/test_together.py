@@ -20,7 +20,7 @@ from ctfd_twisted.competition.store import write_config
 from ctfd_twisted.db.database import PATIENCE, WAITING, Database, Done, start_inline
 from ctfd_twisted.db.engine import open_engines
 from ctfd_twisted.db.notices import Bus, touch
-from ctfd_twisted.db.together import ALONE, LARGEST, Alone
+from ctfd_twisted.db.together import ALONE, ALONE_AT_ONCE, LARGEST, Alone
 from ctfd_twisted.errors import Busy, Forbidden, NotFound
 from ctfd_twisted.scoring.tables import solves, submissions
 from ctfd_twisted.testing import result_of
@@ -273,6 +273,29 @@ def test_who_leaves_before_being_done_alone_is_not_begun(writer: Writer, put: Pu
     assert refused(leaving) is CancelledError
     assert things(writer) == []
     assert writer.db.writes.waiting == 0
+
+
+def test_those_who_are_done_alone_leave_threads_to_the_others(writer: Writer, put: Put) -> None:
+    alone = [put(f"?{number}") for number in range(ALONE_AT_ONCE + 3)]
+    writer.step()
+    put("b")
+    alone[-1].cancel()
+    writer.work()
+    begun = [f"?{number}" for number in range(ALONE_AT_ONCE)]
+    assert things(writer) == [*begun, "b", f"?{ALONE_AT_ONCE}", f"?{ALONE_AT_ONCE + 1}"]
+    assert [refused(one) for one in alone] == [None] * (ALONE_AT_ONCE + 2) + [CancelledError]
+
+
+def test_who_waits_too_long_to_be_done_alone_is_sent_away(writer: Writer, put: Put) -> None:
+    alone = [put(f"?{number}") for number in range(ALONE_AT_ONCE + 1)]
+    writer.step()
+    writer.step()
+    writer.clock.advance(PATIENCE + 1)
+    writer.work()
+    assert [refused(one) for one in alone] == [None] + [Busy] * ALONE_AT_ONCE
+    again = put("?again")
+    writer.work()
+    assert result_of(again) == "?AGAIN"
 
 
 def test_attempts_see_those_before_them(writer: Writer) -> None:
