@@ -123,7 +123,7 @@ class Database:
         For what is short and comes often. It raises as ``run`` does, and what *fn* answers for this item alone.
         """
 
-        def counted(waited: float, took: float, outcome: tuple[bool, Any]) -> None:
+        def counted(waited: float, took: float | None, outcome: tuple[bool, Any]) -> None:
             if self.meter is not None:
                 self.meter.counted(fn, waited, took, outcome)
 

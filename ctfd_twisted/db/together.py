@@ -78,9 +78,12 @@ class _Done(msgspec.Struct, frozen=True, eq=False):
 
 
 class Counted(Protocol):
-    """Counts one of many: the seconds that it waited and that its transaction took, and its outcome."""
+    """Counts one of many: the seconds that it waited and that its transaction took, and its outcome.
 
-    def __call__(self, waited: float, took: float, outcome: tuple[bool, Any]) -> None:
+    It took None where it was not let in.
+    """
+
+    def __call__(self, waited: float, took: float | None, outcome: tuple[bool, Any]) -> None:
         """Count it."""
 
 
@@ -131,17 +134,21 @@ class Together(Generic[A, R]):
     def put(self, item: A, settle: Settle) -> Deferred[R]:
         """Write *item* with others and give back what *settle* makes of its outcome; otherwise as ``Queue.put``."""
         if len(self._waiting) + len(self._aside) >= self._most:
-            raise self._late()
+            raise self._refused(self._late())
         piece = _Piece(item, settle, self._seconds())
         piece.deferred = Deferred(lambda _: self._leave(piece))
         self._waiting.append(piece)
         if not self._in_line:
             try:
                 self._line_up()
-            except Busy:
+            except Busy as busy:
                 self._leave(piece)
-                raise
+                raise self._refused(busy) from None
         return piece.deferred
+
+    def _refused(self, error: Exception) -> Exception:
+        self._counted(0, None, (False, Failure(error)))
+        return error
 
     def _leave(self, piece: _Piece[A]) -> None:
         if piece.alone is not None:
@@ -184,17 +191,16 @@ class Together(Generic[A, R]):
 
     def _told(self, result: _Done | Failure) -> None:
         self._in_line = False
-        settled: list[tuple[_Piece[A], bool, Any]] = []
         if isinstance(result, Failure):
             # The turn came too late and took nothing. The next may do so as well: who has waited for too long is told.
             result = self._overdue(self._waiting)
         self._publish(result.news)
-        settled += self._settled(result)
+        settled = self._settled(result)
         if self._waiting:
             try:
                 self._line_up()
             except Busy as busy:
-                settled += [(piece, False, Failure(busy)) for piece in self._waiting]
+                settled += [(piece, False, Failure(self._refused(busy))) for piece in self._waiting]
                 self._waiting.clear()
         self._do_alone()
         for piece, succeeded, value in settled:
@@ -217,7 +223,10 @@ class Together(Generic[A, R]):
                     self._aside.append(piece)
                 continue
             outcome = piece.settle(succeeded, value)
-            self._counted(done.began - piece.asked, done.ended - done.began, outcome)
+            if not succeeded and value.check(Busy):  # it came too late, and was not begun
+                self._counted(0, None, outcome)
+            else:
+                self._counted(done.began - piece.asked, done.ended - done.began, outcome)
             settled.append((piece, *outcome))
         return settled
 

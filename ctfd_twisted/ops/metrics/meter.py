@@ -107,12 +107,13 @@ class Meter:
             self._of(fn).outcomes["busy"] += 1
             raise
 
-    def counted(self, fn: Callable[..., Any], waited: float, took: float, outcome: tuple[bool, Any]) -> None:
-        """Count one of those that the transaction *fn* was made for."""
+    def counted(self, fn: Callable[..., Any], waited: float, took: float | None, outcome: tuple[bool, Any]) -> None:
+        """Count one of those that the transaction *fn* was made for; it took None where it was refused at once."""
         figures = self._of(fn)
         figures.outcomes[_ended(*outcome)] += 1
         figures.waited += waited
-        figures.timings.add(took)
+        if took is not None:
+            figures.timings.add(took)
 
     def built(self, build: Callable[..., Any], *, grown: bool = False) -> None:
         """Count that what *build* makes is made, or brought up to date."""

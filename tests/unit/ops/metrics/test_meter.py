@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -10,11 +10,12 @@ from sqlalchemy import Connection, text
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
-from ctfd_twisted.db.database import Database
+from ctfd_twisted.db.database import WAITING, Database
 from ctfd_twisted.db.engine import open_engines
 from ctfd_twisted.db.notices import Bus, touch
 from ctfd_twisted.db.queue import start_inline
 from ctfd_twisted.db.snapshot import Snapshot
+from ctfd_twisted.db.together import ALONE, Alone
 from ctfd_twisted.errors import Busy, NotFound
 from ctfd_twisted.http.gates import ANYONE
 from ctfd_twisted.http.routes import Route
@@ -134,6 +135,35 @@ def test_what_waited_for_too_long_was_busy_and_took_no_time(
     threads.work()
     assert errors[0].check(Busy)
     assert value(meter, "ctfplatform_transactions_total", outcome="busy") == 1
+    assert value(meter, "ctfplatform_transaction_seconds_count") == 0
+
+
+def many(conn: Connection, asked: Sequence[str], *, alone: bool) -> list[str | Exception | Alone]:
+    del conn
+    return [one if alone or one != "alone" else ALONE for one in asked]
+
+
+def test_those_who_share_a_transaction_are_counted_each(meter: Meter, db: Database, threads: Threads) -> None:
+    put = db.together(many)
+    for name in ("a", "b", "alone"):
+        put(name)
+    threads.work()
+    threads.work()
+    assert value(meter, "ctfplatform_transactions_total", outcome="done") == 3
+    assert value(meter, "ctfplatform_transaction_seconds_count") == 3
+
+
+def test_those_who_would_share_one_and_are_sent_away_were_busy_and_took_no_time(
+    meter: Meter, db: Database, threads: Threads, clock: Clock
+) -> None:
+    put = db.together(many)
+    late = [put("a") for _ in range(WAITING)]
+    with pytest.raises(Busy):
+        put("a")
+    clock.advance(11)
+    threads.work()
+    assert {one.addErrback(lambda failure: failure.type).result for one in late} == {Busy}
+    assert value(meter, "ctfplatform_transactions_total", outcome="busy") == WAITING + 1
     assert value(meter, "ctfplatform_transaction_seconds_count") == 0
 
 
