@@ -186,6 +186,8 @@ def _open_postgresql(url: URL, node: str) -> Engines:
         max_overflow=0,
         pool_timeout=10,
         pool_recycle=1800,
+        # The one that was used last: what it knows is still in the caches of the processor, and of its own process.
+        pool_use_lifo=True,
         connect_args={
             **{name: value for name, value in ALIVE.items() if name not in url.query},
             "application_name": f"ctfp:{node}",
