@@ -121,7 +121,8 @@ class KeyedSnapshots(Generic[K, T]):
     :param topics: which commits make every key's value stale.
     :param topics_of: which further commits make one key's value stale, for example ``{f"user:{key}"}``.
     :param named_in: the same by the value itself.
-    :param weigh: how many bytes a value takes; those asked for last are kept that together fit into *room*.
+    :param weigh: how many bytes a value takes; those asked for last are kept that, with their keys, together fit into
+        *room*.
     """
 
     def __init__(
@@ -182,7 +183,8 @@ class KeyedSnapshots(Generic[K, T]):
             self._coming.discard(key)
             self._watch(key, slot, self._named_in.topics(value))
         if self._weigh is not None:
-            slot.weight = self._weigh(value)
+            # A key may hold what somebody searched for, which takes up to four bytes a character.
+            slot.weight = self._weigh(value) + 4 * len(repr(key))
             self._weight += slot.weight
             while self._weight > self._room:
                 self._forget(next(iter(self._slots)))

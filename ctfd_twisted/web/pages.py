@@ -30,6 +30,8 @@ from ctfd_twisted.web.texts import FILTERS
 from ctfd_twisted.web.theme_code import with_nonce
 
 _BARE: Final = Competition({})
+#: What is made of more text than this that the caller has sent is not kept: it weighs more than it says.
+_LONGEST: Final = 1000
 
 _POLICY: Final = (
     "script-src 'self' 'nonce-{0}'; style-src 'self' 'nonce-{0}'; object-src 'none'; base-uri 'none'; "
@@ -100,7 +102,8 @@ class Pages:
             values = self._frame(call, marks.policy, marks.form, admin=False)
             values |= {"errors": (), "infos": (), "middle": Markup(marks.middle), **context}  # noqa: S704 - ours
             frame = Frame(self._templates.get_template(template).render(values), marks)
-            self._frames.put(key, made_of, None, frame)
+            if sum(len(text) for text in (call.route_path, *basis) if isinstance(text, str)) <= _LONGEST:
+                self._frames.put(key, made_of, None, frame)
         policy_nonce = secrets.token_urlsafe(18)
         headers = (*_headers(policy_nonce), (b"Vary", b"Accept-Encoding"))
         if isinstance(middle, NoncedHtml):

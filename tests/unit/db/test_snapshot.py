@@ -147,7 +147,7 @@ class SnapshotTests(SynchronousTestCase):
         def build(_conn: object, key: str) -> str:
             return key * 10
 
-        snapshots = KeyedSnapshots(self.db, self.bus, build, {"all"}, weigh=len, room=25)
+        snapshots = KeyedSnapshots(self.db, self.bus, build, {"all"}, weigh=len, room=50)
 
         def ask(*keys: str) -> list[str | None]:
             for key in keys:
@@ -163,8 +163,16 @@ class SnapshotTests(SynchronousTestCase):
         self.bus.publish({"all"})
         assert ask("a", "b") == ["a" * 10, "b" * 10, None]
 
+    def test_a_question_takes_room_as_its_answer_does(self) -> None:
+        snapshots = KeyedSnapshots(self.db, self.bus, self.build, {"all"}, weigh=len, room=25_000)
+        keys = [f"{number}{'x' * 4000}" for number in range(3)]
+        for key in keys:
+            snapshots.get(key)
+            self.threads.finish_all()
+        assert [snapshots.ready(key) is not None for key in keys] == [False, False, True]
+
     def test_what_was_overtaken_takes_no_room(self) -> None:
-        snapshots = KeyedSnapshots(self.db, self.bus, self.build, {"all"}, weigh=len, room=4)
+        snapshots = KeyedSnapshots(self.db, self.bus, self.build, {"all"}, weigh=len, room=28)
         for _ in range(5):
             snapshots.get("a")
             self.bus.publish({"all"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import re
 
@@ -99,3 +100,18 @@ def test_a_challenge_is_on_its_shelf_once_it_is_there(platform: MemoryPlatform) 
     text = page(ann)
     assert "&lt;first&gt;" in text
     assert "web &amp; co" in text
+
+
+def test_a_page_around_a_long_text_of_the_callers_is_drawn_but_not_kept(platform: MemoryPlatform) -> None:
+    def kept() -> int:
+        gc.collect()
+        return sum(isinstance(one, Frame) for one in gc.get_objects())
+
+    visitor = platform.client()
+    before = kept()
+    assert visitor.get("/login?next=/users").status == 200
+    short = kept()
+    assert short == before + 1
+    for number in range(3):
+        assert visitor.get(f"/login?next={'x' * 5000}{number}").status == 200
+    assert kept() == short
