@@ -33,9 +33,9 @@ def deflated(text: bytes) -> bytes:
 
 
 def stored(text: bytes) -> bytes:
-    """*text* as a piece that is not compressed: for what is never sent twice."""
+    """*text* as a piece that is not compressed, however long: for what is never sent twice, and for secrets."""
     if len(text) > _STORED:
-        return deflated(text)
+        return b"".join([stored(text[at : at + _STORED]) for at in range(0, len(text), _STORED)])
     return b"\x00" + len(text).to_bytes(2, "little") + (_STORED - len(text)).to_bytes(2, "little") + text
 
 

@@ -22,6 +22,11 @@ def test_a_piece_may_be_longer_than_a_block() -> None:
     assert gzip.decompress(b"".join(zipped((stored(text), deflated(text)), text * 2))) == text * 2
 
 
+def test_what_is_not_to_be_compressed_is_not_however_long_it_is() -> None:
+    text = b"secret" * 50_000
+    assert len(stored(text)) > len(text)
+
+
 def test_a_piece_refers_to_nothing_before_it() -> None:
     piece = deflated(b"the same again and again")
     assert deflated(b"the same again and again") == piece
