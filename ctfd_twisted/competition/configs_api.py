@@ -12,7 +12,7 @@ from ctfd_twisted.http.answers import Answer, done, ok
 from ctfd_twisted.http.call import Call
 from ctfd_twisted.http.gates import ADMIN
 from ctfd_twisted.http.routes import Routes
-from ctfd_twisted.http.sharing import SAME, SharedAnswers
+from ctfd_twisted.http.sharing import NEVER_KEPT, SAME, SharedAnswers
 
 _ALL: Final = "/api/v1/configs"
 _ONE: Final = "/api/v1/configs/<key>"
@@ -29,7 +29,7 @@ class ConfigsApi:
 
     def __init__(self, db: Database) -> None:
         self._db = db
-        self._lists = SharedAnswers(db, _listed, ("config",))
+        self._lists = SharedAnswers(db, _listed, ("config",), kept=NEVER_KEPT)
 
     @routes.get(_ALL, ADMIN, query=store.ConfigFilter, data=list[store.ConfigShown], also=(SAME,))
     def list_configs(self, call: Call) -> Any:

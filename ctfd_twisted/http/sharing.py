@@ -22,6 +22,8 @@ _ROOM: Final = 16 * 2**20
 
 #: Kept by who asked, who asks each time whether it is still good.
 KEPT: Final = (b"Cache-Control", b"private, no-cache")
+#: Kept by no browser, for what holds secrets; a script that has kept it may still ask whether it is good.
+NEVER_KEPT: Final = (b"Cache-Control", b"no-store")
 _VARIES: Final = (b"Vary", b"Accept-Encoding")
 #: How routes that answer so say it.
 SAME: Final = Described(304, "", None, "What the caller has, as ``If-None-Match`` says, is the present version.")
@@ -58,14 +60,14 @@ def tagged_answer(call: Call, version: Tagged, content_type: str, kept: tuple[by
     return Answer(version.body, 200, content_type, headers)
 
 
-def shared_answer(call: Call, press: Press, shared: Shared) -> Answer:
+def shared_answer(call: Call, press: Press, shared: Shared, kept: tuple[bytes, bytes] = KEPT) -> Answer:
     """*shared* as JSON, or 304.
 
     Where the caller takes gzip and *press* did not make any yet, it does from now on.
     """
     if not press.zips and takes_gzip(call):
         press.zips = True
-    return tagged_answer(call, shared, JSON, KEPT)
+    return tagged_answer(call, shared, JSON, kept)
 
 
 def takes_gzip(call: Call) -> bool:
@@ -101,6 +103,7 @@ class SharedAnswers(Generic[K]):
     Those asked last are kept. Whatever makes two answers differ, such as who sees it, is part of the question.
 
     :param topics_of: which further commits make the answer to one question stale.
+    :param kept: the header that says how long those who asked may keep it.
     """
 
     def __init__(
@@ -110,7 +113,9 @@ class SharedAnswers(Generic[K]):
         topics: Iterable[str],
         *,
         topics_of: Callable[[K], Iterable[str]] | None = None,
+        kept: tuple[bytes, bytes] = KEPT,
     ) -> None:
+        self._header = kept
         self._press = Press()
         self._read = read
         self._kept = KeyedSnapshots(
@@ -120,10 +125,10 @@ class SharedAnswers(Generic[K]):
     def to(self, call: Call, asked: K) -> Answer | Awaitable[Answer]:
         """The answer to *asked* for *call*, made first where it has to be."""
         shared = self._kept.ready(asked)
-        return self._later(call, asked) if shared is None else shared_answer(call, self._press, shared)
+        return self._later(call, asked) if shared is None else shared_answer(call, self._press, shared, self._header)
 
     async def _later(self, call: Call, asked: K) -> Answer:
-        return shared_answer(call, self._press, await self._kept.get(asked))
+        return shared_answer(call, self._press, await self._kept.get(asked), self._header)
 
     def _made(self, conn: Connection, asked: K) -> Shared:
         return self._press.make(self._read(conn, asked))

@@ -104,3 +104,11 @@ def test_a_new_bracket_is_there_at_once(platform: MemoryPlatform) -> None:
     assert client.get("/api/v1/brackets").data == []
     platform.admin().post("/api/v1/brackets", {"name": "students", "type": "users"})
     assert [bracket["name"] for bracket in client.get("/api/v1/brackets").data] == ["students"]
+
+
+def test_settings_among_which_are_secrets_are_kept_by_no_browser(platform: MemoryPlatform) -> None:
+    platform.configure(mail_password="correct horse")
+    for _ in range(2):
+        answer = platform.admin().get("/api/v1/configs")
+        assert "correct horse" in answer.text
+        assert answer.headers["cache-control"] == "no-store"
