@@ -177,10 +177,11 @@ def grow_catalogue(conn: Connection, catalogue: Catalogue, news: frozenset[str])
         entry, count = entries[row.id], known.get(row.id, 0)
         live = Numbers(row.value, solved.get(row.id, 0), liked.get(row.id, entry.live.ratings))
         shown = seen.get(row.id, entry.public.ratings)
-        if count == live.solves:
-            public = Numbers(row.value, count, shown)
-        elif count == entry.public.solves:
+        # In this order: a stored value that CTFd did not compute anew is not what the public sees after the freeze.
+        if freeze is not None and count == entry.public.solves:
             public = msgspec.structs.replace(entry.public, ratings=shown)
+        elif count == live.solves:
+            public = Numbers(row.value, count, shown)
         else:
             return None
         columns = {**entry.columns, "value": row.value}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sys import getsizeof
 from typing import Final
 
 from ctfd_twisted.challenges.catalogue import NEWS, TOPICS, Catalogue, grow_catalogue, read_catalogue
@@ -43,10 +44,9 @@ class ChallengeReader:
 
 
 def _weight(own: Own) -> int:
-    """What an account's own facts weigh, about: a set and a dict of small integers, and the instants of attempts."""
-    return (
-        1024 + 80 * (len(own.solved) + len(own.attempts) + len(own.hints)) + 100 * sum(map(len, own.instants.values()))
-    )
+    """What an account's own facts weigh, about: sets and dicts of small integers, instants of attempts, and reviews."""
+    small = 80 * (len(own.solved) + len(own.attempts) + len(own.hints)) + 100 * sum(map(len, own.instants.values()))
+    return 1024 + small + sum(300 + getsizeof(rating.review) for rating in own.ratings.values())
 
 
 def who_asks(call: Call) -> Who:

@@ -111,6 +111,8 @@ class Tops:
     def _heard(self, topics: frozenset[str]) -> None:
         if concerns(topics, _TOPICS):
             self._basis, self._histories = None, {}
+            # Not all of these make another board: a module that is closed takes names out of the answers alone.
+            self._board, self._slots = None, {}
             for heard in self._readings:
                 heard.add(None)
             return

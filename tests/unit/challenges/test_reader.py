@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ctfd_twisted.challenges.own import Own
+from ctfd_twisted.challenges.own import Own, Rating
 from ctfd_twisted.challenges.reader import _weight
 
 NOW = datetime(2026, 3, 14, tzinfo=UTC)
@@ -20,6 +20,17 @@ def a_player(solved: int, tried: int, instants: int) -> Own:
 def test_what_is_a_players_own_weighs_what_it_is_said_to(facts: tuple[int, int, int]) -> None:
     tracemalloc.start()
     kept = [a_player(*facts) for _ in range(100)]
+    really = tracemalloc.get_traced_memory()[0] / len(kept)
+    tracemalloc.stop()
+    assert 0.7 * really < _weight(kept[0]) < 2.5 * really
+
+
+def test_reviews_weigh_what_they_are_said_to() -> None:
+    tracemalloc.start()
+    kept = [
+        Own(ratings={(user, number): Rating(1, chr(200 + user) * 2000) for user in range(4) for number in range(20)})
+        for _ in range(20)
+    ]
     really = tracemalloc.get_traced_memory()[0] / len(kept)
     tracemalloc.stop()
     assert 0.7 * really < _weight(kept[0]) < 2.5 * really

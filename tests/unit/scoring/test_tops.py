@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from sqlalchemy import Connection
 
 from ctfd_twisted.accounts.tables import brackets, teams, users
+from ctfd_twisted.challenges.modules_store import ModuleFields, create_module, move_challenge
 from ctfd_twisted.db.database import Database, Done, start_inline
 from ctfd_twisted.db.engine import open_engines
 from ctfd_twisted.db.notices import Bus
@@ -21,7 +22,7 @@ from ctfd_twisted.scoring.rules import LONG_AGO
 from ctfd_twisted.scoring.scoreboard import Top, read_top, top_answer
 from ctfd_twisted.scoring.tops import Tops
 from ctfd_twisted.testing import result_of
-from ctfd_twisted.testing.builders import an_award
+from ctfd_twisted.testing.builders import a_solve, an_award
 from tests.unit.scoring.histories import CHANGES, NOW, Change, Event
 
 
@@ -126,3 +127,23 @@ def test_points_of_somebody_else_need_nothing_to_be_read() -> None:
     assert house.tops.ready(wanted, 1) is not None
     assert house.pending == []
     house.db.close()
+
+
+def test_a_module_that_is_closed_takes_names_out_though_the_board_stays() -> None:
+    house = House()
+
+    def solve(conn: Connection) -> None:
+        a_solve(conn, house.event.numbers[2], house.event.players[0], date=NOW)
+        tell_points(conn, house.event.players[0], None)
+
+    result_of(house.db.run(solve))
+    wanted = Top(result_of(house.board.get()), None, "", NOW)
+    assert b'"challenge_id":%d' % house.event.numbers[2] in result_of(house.tops.get(wanted, 1)).body
+    close = _closing(house.event.numbers[2])
+    result_of(house.db.run(close))
+    assert house.board.ready() is wanted.board
+    assert b'"challenge_id":%d' % house.event.numbers[2] not in result_of(house.tops.get(wanted, 1)).body
+
+
+def _closing(challenge: int) -> Callable[[Connection], object]:
+    return lambda conn: move_challenge(conn, create_module(conn, ModuleFields("closed")).id, challenge)
