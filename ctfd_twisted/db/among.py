@@ -10,7 +10,7 @@ import json
 from collections.abc import Collection
 from typing import Any
 
-from sqlalchemy import ColumnElement, Dialect, Integer, Text, TypeDecorator, bindparam
+from sqlalchemy import ColumnElement, Dialect, Integer, String, Text, TypeDecorator, bindparam
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.types import TypeEngine
@@ -21,34 +21,42 @@ class _Numbers(TypeDecorator[Any]):
 
     impl = Text
     cache_ok = True
+    item: type[TypeEngine[Any]] = Integer
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         """The database's own."""
-        return dialect.type_descriptor(ARRAY(Integer) if dialect.name == "postgresql" else Text())
+        return dialect.type_descriptor(ARRAY(self.item) if dialect.name == "postgresql" else Text())
 
-    def process_bind_param(self, value: Collection[int] | None, dialect: Dialect) -> list[int] | str:
+    def process_bind_param(self, value: Collection[Any] | None, dialect: Dialect) -> list[Any] | str:
         """As that takes it."""
-        numbers = list(value or ())
-        return numbers if dialect.name == "postgresql" else json.dumps(numbers)
+        items = list(value or ())
+        return items if dialect.name == "postgresql" else json.dumps(items)
+
+
+class _Texts(_Numbers):
+    """Texts likewise."""
+
+    cache_ok = True
+    item = Text
 
 
 class among(ColumnElement[bool]):  # noqa: N801 - it is used as a function, like those of SQLAlchemy
-    """True where *column* is one of the numbers that the parameter *name* brings; never, where it brings none."""
+    """True where *column* is one of the numbers or texts that the parameter *name* brings; never, if it brings none."""
 
     inherit_cache = True
 
     def __init__(self, column: ColumnElement[Any], name: str) -> None:
         self.column = column
-        self.numbers = bindparam(name, type_=_Numbers())
+        self.items = bindparam(name, type_=_Texts() if isinstance(column.type, String) else _Numbers())
 
 
 @compiles(among)
 def _in_json(element: among, compiler: Any, **how: Any) -> str:
-    column, numbers = (compiler.process(part, **how) for part in (element.column, element.numbers))
-    return f"{column} IN (SELECT value FROM json_each({numbers}))"  # noqa: S608 - of compiled parts
+    column, items = (compiler.process(part, **how) for part in (element.column, element.items))
+    return f"{column} IN (SELECT value FROM json_each({items}))"  # noqa: S608 - of compiled parts
 
 
 @compiles(among, "postgresql")
 def _in_array(element: among, compiler: Any, **how: Any) -> str:
-    column, numbers = (compiler.process(part, **how) for part in (element.column, element.numbers))
-    return f"{column} = ANY({numbers})"
+    column, items = (compiler.process(part, **how) for part in (element.column, element.items))
+    return f"{column} = ANY({items})"

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 from sqlalchemy import Connection, bindparam, func, select
 
-from ctfd_twisted.webhooks.endpoints import ACTIVE
+from ctfd_twisted.webhooks.due import ACTIVE_NOW, DEAD, PENDING, by_indexes
 from ctfd_twisted.webhooks.tables import deliveries, endpoints
 
 
@@ -26,6 +26,7 @@ class Backlog(msgspec.Struct, frozen=True):
 
 def read_backlog(conn: Connection, now: datetime) -> Backlog:
     """What is owed at *now*."""
+    by_indexes(conn)
     owed, oldest = conn.execute(_OWED).one()
     again: datetime | None = conn.scalar(_AGAIN, {"now": now})
     dues = [due for due in (oldest, again) if due is not None]
@@ -35,7 +36,7 @@ def read_backlog(conn: Connection, now: datetime) -> Backlog:
 
 
 _NOW: Final[Any] = bindparam("now")
-_OWED_TO: Final = (deliveries.c.state == "pending", endpoints.c.state == ACTIVE)
+_OWED_TO: Final = (PENDING, ACTIVE_NOW)
 _BOTH: Final = deliveries.join(endpoints, endpoints.c.id == deliveries.c.endpoint_id)
 # What was never tried has been due since it was made.
 _FIRST: Final = func.min(deliveries.c.created).filter(deliveries.c.next_attempt.is_(None))
@@ -43,5 +44,5 @@ _OWED: Final = select(func.count(), _FIRST).select_from(_BOTH).where(*_OWED_TO)
 _AGAIN: Final = (
     select(func.min(deliveries.c.next_attempt)).select_from(_BOTH).where(*_OWED_TO, deliveries.c.next_attempt <= _NOW)
 )
-_DEAD: Final = select(func.count()).select_from(deliveries).where(deliveries.c.state == "dead")
+_DEAD: Final = select(func.count()).select_from(deliveries).where(DEAD)
 _STATES: Final = select(endpoints.c.state, func.count()).group_by(endpoints.c.state)

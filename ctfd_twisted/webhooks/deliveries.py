@@ -11,10 +11,13 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, func, select, upd
 
 from ctfd_twisted.db.notices import touch
 from ctfd_twisted.errors import NotFound
+from ctfd_twisted.webhooks.due import DEAD, PENDING
 from ctfd_twisted.webhooks.tables import attempts, deliveries, endpoints, events
 
 #: Events that one look at the log returns at most.
 LOOK: Final = 1000
+# Of these there are few, in indexes of their own.
+_IN: Final = {"pending": PENDING, "dead": DEAD}
 
 
 class Delivery(Struct, frozen=True):
@@ -64,7 +67,7 @@ def list_deliveries(
         raise NotFound
     wanted = [deliveries.c.endpoint_id == endpoint_id]
     if state is not None:
-        wanted.append(deliveries.c.state == state)
+        wanted.append(_IN.get(state, deliveries.c.state == state))
     total = conn.execute(select(func.count()).select_from(deliveries).where(*wanted)).scalar_one()
     rows = conn.execute(_shown(*wanted).order_by(deliveries.c.seq.desc()).offset(offset).limit(limit))
     return total, tuple(_delivery(row) for row in rows)
@@ -96,7 +99,7 @@ def redeliver_dead(conn: Connection, now: datetime, endpoint_id: int) -> int:
     """Send every dead delivery of one endpoint once more; how many those are. Raises ``NotFound``."""
     if conn.execute(select(endpoints.c.id).where(endpoints.c.id == endpoint_id)).first() is None:
         raise NotFound
-    return _again(conn, now, [deliveries.c.endpoint_id == endpoint_id, deliveries.c.state == "dead"])
+    return _again(conn, now, [deliveries.c.endpoint_id == endpoint_id, DEAD])
 
 
 def events_after(conn: Connection, after: int) -> tuple[int, tuple[Logged, ...]]:

@@ -9,6 +9,7 @@ import random
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final
 
 from twisted.application.service import Service
@@ -21,8 +22,9 @@ from ctfd_twisted.db.database import Database
 from ctfd_twisted.db.notices import concerns
 from ctfd_twisted.errors import Busy
 from ctfd_twisted.webhooks.client import WebhookClient
-from ctfd_twisted.webhooks.outbox import Claim, Claims, claim_due, is_due, release
-from ctfd_twisted.webhooks.records import Alarm, Attempt, settle
+from ctfd_twisted.webhooks.outbox import Claim, Claims, is_due, release
+from ctfd_twisted.webhooks.outcomes import Attempt, Sent
+from ctfd_twisted.webhooks.records import Alarm, Look, settle
 from ctfd_twisted.webhooks.rules import EXCHANGE, IN_ALL
 from ctfd_twisted.webhooks.shared_secret import read_shared_secret
 from ctfd_twisted.webhooks.signatures import event_headers
@@ -55,7 +57,8 @@ class Dispatcher(Service):
         self._clock = clock
         self._db = db
         self._client = client
-        self._alarm = alarm
+        # What ends at the same moment is recorded together, and with it what is due is claimed.
+        self._settle = db.together(partial(settle, node, alarm))
         self._node = node
         self._chance = chance
         self._free = IN_ALL
@@ -132,7 +135,7 @@ class Dispatcher(Service):
                 held, self._free = self._free, 0
                 found: Claims | None = None
                 with self.log.failuresHandled("claiming webhooks failed; the next look is in a second"), suppress(Busy):
-                    found = await self._db.run(claim_due, self._now(), self._node, held)
+                    found = (await self._settle(Look(self._now(), held))).claims
                 claims = found.claims if found is not None and self.running else ()
                 self._free += held - len(claims)
                 for claim in claims:
@@ -152,17 +155,9 @@ class Dispatcher(Service):
                 if self._cut_off:
                     break
                 # While there is room for others, they have been given theirs, and only this endpoint is looked at.
-                settled = await self._db.run(
-                    settle,
-                    self._now(),
-                    self._node,
-                    claim,
-                    attempt,
-                    self._chance(),
-                    self._alarm,
-                    1 if self.running else 0,
-                    claim.endpoint_id if self._free else None,
-                )
+                more, anywhere = bool(self.running), not self._free
+                sent = Sent(self._now(), claim, attempt, self._chance(), more=more, anywhere=anywhere)
+                settled = await self._settle(sent)
                 if settled.disabled is not None:
                     self.log.warn("webhook {id} is disabled: {reason}", id=claim.endpoint_id, reason=settled.disabled)
                 following = settled.claims

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Row, Select, delete, func, select, update
 from ctfd_twisted.db.notices import touch
 from ctfd_twisted.db.writes import insert_row, locked
 from ctfd_twisted.errors import Invalid, NotFound
+from ctfd_twisted.webhooks.due import PENDING as OWED
 from ctfd_twisted.webhooks.store import advance
 from ctfd_twisted.webhooks.tables import deliveries, endpoints
 
@@ -137,11 +138,7 @@ def _locked(conn: Connection, endpoint_id: int) -> Row[Any]:
 
 
 def _shown() -> Select[Any]:
-    pending = (
-        select(func.count())
-        .where(deliveries.c.endpoint_id == endpoints.c.id, deliveries.c.state == "pending")
-        .scalar_subquery()
-    )
+    pending = select(func.count()).where(deliveries.c.endpoint_id == endpoints.c.id, OWED).scalar_subquery()
     return select(endpoints, pending.label("pending_deliveries"))
 
 

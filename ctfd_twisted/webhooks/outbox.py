@@ -7,30 +7,20 @@ and the order hold for all nodes together, and what a killed node had claimed is
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from msgspec import Struct
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Select,
-    and_,
-    bindparam,
-    exists,
-    or_,
-    select,
-    update,
-)
+from sqlalchemy import Connection, update
 
 from ctfd_twisted.competition.rules import Competition
-from ctfd_twisted.competition.tables import config
 from ctfd_twisted.db.notices import touch
+from ctfd_twisted.webhooks.due import CLAIMED, EVENTS, IS_DUE, LOCK_DUE, MARK, RETRIES, STATE, TERMS, by_indexes
 from ctfd_twisted.webhooks.egress import Egress
-from ctfd_twisted.webhooks.endpoints import ACTIVE
 from ctfd_twisted.webhooks.rules import EXCHANGE, lanes
 from ctfd_twisted.webhooks.shared_secret import SharedSecret, read_shared_secret
-from ctfd_twisted.webhooks.tables import deliveries, endpoints, events
+from ctfd_twisted.webhooks.tables import deliveries
 
 #: How long a claim is believed: one exchange, and time to record it.
 CLAIM: Final = timedelta(seconds=EXCHANGE + 5)
@@ -58,119 +48,75 @@ class Claims(Struct, frozen=True):
 
 def is_due(conn: Connection, now: datetime) -> bool:
     """Whether anything might be claimed at *now*; cheap, for asking often."""
-    return conn.execute(_IS_DUE, {"now": now}).first() is not None
+    by_indexes(conn)
+    return IS_DUE.first(conn, {"now": now}) is not None
 
 
-def claim_due(conn: Connection, now: datetime, node: str, room: int, endpoint_id: int | None = None) -> Claims | None:
+def claim_due(conn: Connection, now: datetime, node: str, room: int) -> Claims | None:
     """Claim for *node* up to *room* deliveries that are due, at most as many per endpoint as its lanes allow.
 
     To one endpoint the events that were never tried go one after another in their order, beside retries; while its
-    circuit is open there is one lane, and what was never tried comes first. With *endpoint_id* only that endpoint is
-    looked at. None where nothing was claimed.
+    circuit is open there is one lane, and what was never tried comes first. None where nothing was claimed.
     """
-    if endpoint_id is None:
-        open_to_us = conn.execute(_DUE, {"now": now}).all()
-    else:
-        open_to_us = conn.execute(_DUE_ONE, {"now": now, "endpoint": endpoint_id}).all()
-    if not open_to_us:
+    return claim_next(conn, now, node, room, [row.id for row in LOCK_DUE.all(conn, {"now": now})])
+
+
+def claim_next(conn: Connection, now: datetime, node: str, room: int, locked: Sequence[int]) -> Claims | None:
+    """``claim_due`` for endpoints that this transaction has *locked*; the inactive among them get nothing."""
+    if not locked or room <= 0:
         return None
-    under_way = [(row.endpoint_id, bool(row.fresh)) for row in conn.execute(_UNDER_WAY, {"now": now})]
-    turns: list[tuple[int, int, str]] = []
-    for endpoint in open_to_us:
-        fresh, retries = under_way.count((endpoint.id, True)), under_way.count((endpoint.id, False))
-        lane = _next_of(conn, now, endpoint.id, lanes(endpoint.failures) - fresh - retries, first=not fresh)
-        turns.extend((turn, seq, delivery_id) for turn, (seq, delivery_id) in enumerate(lane))
+    found = STATE.all(conn, {"now": now, "ids": locked})
+    turns = _turns(conn, now, found)
+    if not turns:
+        return None
     # One of each endpoint before the second of any, and the oldest events first: nobody waits for ever.
     chosen = [delivery_id for _, _, delivery_id in sorted(turns)[:room]]
-    if not chosen:
-        return None
-    conn.execute(_CLAIM, {"chosen": chosen, "claimed_by": node, "claimed_until": now + CLAIM})
-    claims = tuple(Claim(*row) for row in conn.execute(_CLAIMED, {"chosen": chosen}))
-    return Claims(claims, read_shared_secret(conn, now), read_egress(conn))
+    marked = MARK.all(conn, {"ids": chosen, "node": node, "until": now + CLAIM})
+    to = {row.id: row for row in found}
+    told = {row.seq: row for row in EVENTS.all(conn, {"seqs": sorted({row.seq for row in marked})})}
+    marked.sort(key=lambda row: (row.seq, row.endpoint_id))
+    claims = tuple(_claim(row, to[row.endpoint_id], told[row.seq]) for row in marked)
+    return Claims(claims, *_terms(conn, now))
 
 
 def release(conn: Connection, node: str) -> None:
     """Give back every claim of *node*, so that another need not wait for its end."""
-    conn.execute(update(deliveries).where(deliveries.c.claimed_by == node).values(claimed_by=None, claimed_until=None))
+    mine = update(deliveries).where(*CLAIMED, deliveries.c.claimed_by == node)
+    conn.execute(mine.values(claimed_by=None, claimed_until=None))
     touch(conn, "webhooks")
 
 
-def read_egress(conn: Connection) -> Egress:
-    """The settings of where webhooks may go."""
-    return egress_of(Competition({row.key: row.value for row in conn.execute(_EGRESS)}))
-
-
 def egress_of(competition: Competition) -> Egress:
-    """The same, out of settings that were read already."""
+    """The settings of where webhooks may go."""
     return Egress.of(competition.text("egress_deny"), private=competition.truthy("egress_private", default=True))
 
 
-def _next_of(conn: Connection, now: datetime, endpoint_id: int, room: int, *, first: bool) -> list[tuple[int, str]]:
-    """Number and id of the next deliveries to one endpoint: with *first* the oldest never tried, then retries."""
-    if room <= 0:
-        return []
-    asked = {"endpoint": endpoint_id, "now": now}
-    chosen = [(row.seq, row.id) for row in conn.execute(_OLDEST, asked)] if first else []
-    if len(chosen) < room:
-        asked["room"] = room - len(chosen)
-        chosen += [(row.seq, row.id) for row in conn.execute(_EARLIEST, asked)]
-    return chosen
+def _turns(conn: Connection, now: datetime, found: Sequence[Any]) -> list[tuple[int, int, str]]:
+    """Turn, number and id of all that may be claimed: of each endpoint the oldest never tried, then retries."""
+    lines: dict[int, list[tuple[int, str]]] = {}
+    asked: list[dict[str, Any]] = []
+    for row in found:
+        room = lanes(row.failures) - row.fresh_under_way - row.again_under_way
+        line = lines[row.id] = []
+        if room > 0 and row.fresh is not None and not row.fresh_under_way:
+            line.append((row.fresh_seq, row.fresh))
+        if row.again is not None and room > len(line):
+            asked.append({"endpoint": row.id, "now": now, "room": room - len(line)})
+    for one, retries in zip(asked, RETRIES.each(conn, asked), strict=True):
+        lines[one["endpoint"]].extend((row.seq, row.id) for row in retries)
+    return [(turn, seq, which) for line in lines.values() for turn, (seq, which) in enumerate(line)]
 
 
-# The statements are made once: to make one takes longer than to run it.
-
-_NOW: Final[Any] = bindparam("now")
-_UNCLAIMED: Final = or_(deliveries.c.claimed_until.is_(None), deliveries.c.claimed_until <= _NOW)
-_FRESH: Final = deliveries.c.next_attempt.is_(None)
-_AGAIN: Final = deliveries.c.next_attempt <= _NOW
+def _claim(row: Any, endpoint: Any, told: Any) -> Claim:
+    return Claim(row.id, row.endpoint_id, endpoint.url, endpoint.standard_webhooks, told.event, told.body, row.attempts)
 
 
-def _has_due() -> ColumnElement[bool]:
-    # Two questions, because an index answers each at once and the two together not.
-    mine = (deliveries.c.endpoint_id == endpoints.c.id, deliveries.c.state == "pending", _UNCLAIMED)
-    return and_(endpoints.c.state == ACTIVE, or_(exists().where(*mine, _FRESH), exists().where(*mine, _AGAIN)))
-
-
-def _waiting(which: ColumnElement[bool]) -> Select[Any]:
-    return select(deliveries.c.seq, deliveries.c.id).where(
-        deliveries.c.endpoint_id == bindparam("endpoint"), deliveries.c.state == "pending", which, _UNCLAIMED
-    )
-
-
-_IS_DUE: Final = select(endpoints.c.id).where(_has_due()).limit(1)
-_DUE: Final = (
-    select(endpoints.c.id, endpoints.c.failures)
-    .where(_has_due())
-    .order_by(endpoints.c.id)
-    .with_for_update(key_share=True, skip_locked=True)
-)
-_DUE_ONE: Final = _DUE.where(endpoints.c.id == bindparam("endpoint"))
-# Not counted by the database: to group by endpoint it would read all deliveries there ever were.
-_UNDER_WAY: Final = select(deliveries.c.endpoint_id, _FRESH.label("fresh")).where(
-    deliveries.c.claimed_until > _NOW, deliveries.c.state == "pending"
-)
-# Ordered by both columns, so that the index gives the order: all that are asked for have no next attempt.
-_OLDEST: Final = _waiting(_FRESH).order_by(deliveries.c.next_attempt, deliveries.c.seq).limit(1)
-_EARLIEST: Final = _waiting(_AGAIN).order_by(deliveries.c.next_attempt).limit(bindparam("room"))
-_CHOSEN: Final = deliveries.c.id.in_(bindparam("chosen", expanding=True))
-_CLAIM: Final = update(deliveries).where(_CHOSEN)
-_CLAIMED: Final = (
-    select(
-        deliveries.c.id,
-        deliveries.c.endpoint_id,
-        endpoints.c.url,
-        endpoints.c.standard_webhooks,
-        events.c.event,
-        events.c.body,
-        deliveries.c.attempts,
-    )
-    .join(endpoints, endpoints.c.id == deliveries.c.endpoint_id)
-    .join(events, events.c.seq == deliveries.c.seq)
-    .where(_CHOSEN)
-    .order_by(deliveries.c.seq)
-)
-_EGRESS: Final = (
-    select(config.c.key, config.c.value)
-    .where(config.c.key.in_(("egress_deny", "egress_private")))
-    .order_by(config.c.id.desc())
-)
+def _terms(conn: Connection, now: datetime) -> tuple[SharedSecret, Egress]:
+    """The secrets that sign, and where webhooks may go."""
+    rows = sorted(TERMS.all(conn, {"now": now}), key=lambda row: -row.id)
+    egress = egress_of(Competition({row.name: row.value for row in rows if row.what == "config"}))
+    present = [row.value for row in rows if row.what == "secret"]
+    if not present:
+        return read_shared_secret(conn, now), egress
+    retired = tuple((row.value, row.expires) for row in rows if row.what == "retired")
+    return SharedSecret(present[0], retired), egress

@@ -1,134 +1,179 @@
-"""Transactions of the dispatcher: what an attempt came to, and what follows from it."""
+"""The dispatcher's transaction: it records what attempts came to, and claims what is sent next.
+
+Attempts that end at the same moment are recorded together, and with them goes who looks for what is due: each statement
+is run once for all of them, or sent for all before it is waited for (docs/adr/0084-answers-are-judged-together.md). So
+a node never passes over an endpoint because it is itself recording something of it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import datetime, timedelta
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import Connection, bindparam, insert, select, update
 
+from ctfd_twisted.db.among import among
 from ctfd_twisted.db.notices import touch
-from ctfd_twisted.webhooks.endpoints import ACTIVE, DISABLED
-from ctfd_twisted.webhooks.outbox import Claim, Claims, claim_due
-from ctfd_twisted.webhooks.rules import GONE, asked_to_wait, reason_to_disable, succeeded, wait_after
+from ctfd_twisted.db.ready import Ready
+from ctfd_twisted.db.together import ALONE, Alone
+from ctfd_twisted.db.types import UTCDateTime
+from ctfd_twisted.webhooks.due import by_indexes
+from ctfd_twisted.webhooks.endpoints import ACTIVE
+from ctfd_twisted.webhooks.outbox import Claims, claim_due, claim_next
+from ctfd_twisted.webhooks.outcomes import FREED, WELL, OwedDelivery, Sent, ToldEndpoint
+from ctfd_twisted.webhooks.rules import succeeded
 from ctfd_twisted.webhooks.tables import attempts, deliveries, endpoints
 
-Headers = tuple[tuple[str, str], ...]
 #: ``alarm(conn, now, url, reason)`` tells the admins, in the transaction that disables it, of an endpoint that is.
 Alarm = Callable[[Connection, datetime, str, str], None]
 
-_FREED: Final[dict[str, Any]] = {"claimed_by": None, "claimed_until": None}
 
+class Look(Struct, frozen=True):
+    """At *now* there is room for so many more deliveries, to whomever they are due."""
 
-class Attempt(Struct, frozen=True):
-    """What one attempt came to: an answer with a *status*, or an *error*."""
-
-    started: datetime
-    latency_ms: int
-    request_headers: Headers
-    status: int | None
-    error: str | None
-    answer: bytes
-    retry_after: str | None = None
+    now: datetime
+    room: int
 
 
 class Settled(Struct, frozen=True):
-    """What a recorded attempt leads to: why its endpoint was disabled, if it was, and what is claimed next."""
+    """What follows: why the endpoint of an attempt was disabled, if it was, and what is claimed."""
 
     disabled: str | None
     claims: Claims | None
 
 
-_ENDPOINT: Final = (
-    select(endpoints.c.url, endpoints.c.state, endpoints.c.failures, endpoints.c.failing_since)
-    .where(endpoints.c.id == bindparam("endpoint"))
-    .with_for_update(key_share=True)
+_FOUND: Final = (
+    select(
+        deliveries.c.id,
+        deliveries.c.state,
+        deliveries.c.attempts,
+        deliveries.c.claimed_by,
+        deliveries.c.endpoint_id,
+        endpoints.c.url,
+        endpoints.c.state.label("endpoint_state"),
+        endpoints.c.failures,
+        endpoints.c.failing_since,
+    )
+    .join(endpoints, endpoints.c.id == deliveries.c.endpoint_id)
+    .where(among(deliveries.c.id, "ids"))
 )
-_DELIVERY: Final = (
-    select(deliveries.c.state, deliveries.c.attempts, deliveries.c.claimed_by)
-    .where(deliveries.c.id == bindparam("delivery"))
-    .with_for_update()
+_BOTH: Final = (endpoints, deliveries)
+_WAIT_FOR: Final = Ready(_FOUND.with_for_update(key_share=True, of=_BOTH))
+_TAKE: Final = Ready(_FOUND.with_for_update(key_share=True, of=_BOTH, skip_locked=True))
+_ATTEMPT: Final = Ready(
+    insert(attempts),
+    ("delivery_id", "number", "started", "latency_ms", "request_headers", "status", "error", "answer"),
 )
-_ATTEMPT: Final = insert(attempts)
+_ARRIVED: Final = Ready(
+    update(deliveries)
+    .where(deliveries.c.id == bindparam("which"))
+    .values(
+        state="delivered",
+        attempts=bindparam("number"),
+        last_status=bindparam("status"),
+        last_error=None,
+        latency_ms=bindparam("latency"),
+        next_attempt=None,
+        **FREED,
+    )
+)
+_HEALTHY: Final = Ready(
+    update(endpoints)
+    .where(among(endpoints.c.id, "ids"))
+    .values(last_success=bindparam("now", type_=UTCDateTime()), **WELL)
+)
 _SET_DELIVERY: Final = update(deliveries).where(deliveries.c.id == bindparam("which"))
 _SET_ENDPOINT: Final = update(endpoints).where(endpoints.c.id == bindparam("which"))
 
 
 def settle(
-    conn: Connection,
-    now: datetime,
-    node: str,
-    claim: Claim,
-    attempt: Attempt,
-    chance: float,
-    alarm: Alarm,
-    room: int,
-    endpoint_id: int | None = None,
-) -> Settled:
-    """Record an attempt, and claim as ``claim_due`` does what may be sent next: one transaction instead of two."""
-    disabled = record_attempt(conn, now, node, claim, attempt, chance)
-    if disabled is not None:
-        alarm(conn, now, claim.url, disabled)
-    return Settled(disabled, claim_due(conn, now, node, room, endpoint_id) if room else None)
+    node: str, alarm: Alarm, conn: Connection, asked: Sequence[Sent | Look], *, alone: bool
+) -> list[Settled | Exception | Alone]:
+    """Record attempts of *node*, and claim what may be sent in their place: one transaction for all (``WriteMany``).
 
-
-def record_attempt(
-    conn: Connection, now: datetime, node: str, claim: Claim, attempt: Attempt, chance: float
-) -> str | None:
-    """Store what an attempt came to, and what follows for its delivery and its endpoint.
-
-    Returns why the endpoint is disabled by it, if it is. *chance* is a random number from 0 to 1 that spreads the next
-    attempt. An endpoint or delivery that was removed meanwhile is nothing to record for; one that another node has
-    claimed since, because this one was too slow, is that node's to try again, but a success counts from whomever it
-    comes.
+    An endpoint or delivery that was removed meanwhile is nothing to record for; one that another node has claimed
+    since, because this one was too slow, is that node's to try again, but a success counts from whomever it comes.
     """
-    endpoint = conn.execute(_ENDPOINT, {"endpoint": claim.endpoint_id}).first()
-    delivery = conn.execute(_DELIVERY, {"delivery": claim.delivery_id}).first()
-    if endpoint is None or delivery is None:
-        return None
-    number = delivery.attempts + 1
+    by_indexes(conn)
+    sent = [one for one in asked if isinstance(one, Sent)]
+    rows = (_WAIT_FOR if alone else _TAKE).all(conn, {"ids": [one.claim.delivery_id for one in sent]}) if sent else []
+    owed = {row.id: OwedDelivery(row) for row in rows}
+    told = {row.endpoint_id: ToldEndpoint(row) for row in rows}
+    done: list[tuple[Sent | Look, str | None] | None] = []
+    for one in asked:
+        if isinstance(one, Look):
+            done.append((one, None))
+        elif one.claim.delivery_id in owed:
+            done.append((one, _record(node, one, owed, told)))
+        else:
+            # It is locked by somebody, or was removed: whoever waits for it alone finds out.
+            done.append((one, None) if alone else None)
+    _ATTEMPT.run_each(conn, [row for delivery in owed.values() for row in delivery.made])
+    _store(conn, owed, told)
+    for one, reason in filter(None, done):
+        if reason is not None and isinstance(one, Sent):
+            touch(conn, "webhooks")
+            alarm(conn, one.now, one.claim.url, reason)
+    found = _following(conn, node, [one for one, _ in filter(None, done)], list(told))
+    following = _shared(found, [0 if one is None else _room(one[0]) for one in done])
+    return [ALONE if one is None else Settled(one[1], claims) for one, claims in zip(done, following, strict=True)]
+
+
+def _record(node: str, sent: Sent, owed: dict[str, OwedDelivery], told: dict[int, ToldEndpoint]) -> str | None:
+    """Note what *sent* changes; why its endpoint is disabled by it, if it is."""
+    claim, attempt = sent.claim, sent.attempt
+    delivery, endpoint = owed[claim.delivery_id], told[claim.endpoint_id]
     arrived = succeeded(attempt.status)
     error = None if arrived else attempt.error or f"The receiver answered {attempt.status}."
-    conn.execute(
-        _ATTEMPT,
-        {
-            "delivery_id": claim.delivery_id,
-            "number": number,
-            "started": attempt.started,
-            "latency_ms": attempt.latency_ms,
-            "request_headers": [list(header) for header in attempt.request_headers],
-            "status": attempt.status,
-            "error": error,
-            "answer": attempt.answer,
-        },
-    )
-    told: dict[str, Any] = {"attempts": number}
-    if arrived or delivery.state == "pending":
-        told |= {"last_status": attempt.status, "last_error": error, "latency_ms": attempt.latency_ms}
-    if arrived:
-        told |= _FREED | {"state": "delivered", "next_attempt": None}
-    elif delivery.state == "pending" and delivery.claimed_by == node:
-        told |= _FREED | _after_failure(now, number, attempt, chance)
-    conn.execute(_SET_DELIVERY, {"which": claim.delivery_id, **told})
+    delivery.tried(node, sent, arrived=arrived, error=error)
     if (endpoint.url, endpoint.state) != (claim.url, ACTIVE):
         return None  # what an address did says nothing about the one that took its place
-    health: dict[str, Any] = {"last_success": now, "last_error": None, "failures": 0, "failing_since": None}
-    disabled = None
-    if error is not None:
-        since = endpoint.failing_since or now
-        health = {"last_error": error, "failures": endpoint.failures + 1, "failing_since": since}
-        disabled = reason_to_disable(attempt.status, since, now)
-    if disabled is not None:
-        health |= {"state": DISABLED, "last_error": disabled}
-        touch(conn, "webhooks")
-    conn.execute(_SET_ENDPOINT, {"which": claim.endpoint_id, **health})
-    return disabled
+    return endpoint.answered(sent, error)
 
 
-def _after_failure(now: datetime, number: int, attempt: Attempt, chance: float) -> dict[str, Any]:
-    wait = wait_after(number, chance, asked_to_wait(attempt.status, attempt.retry_after, now))
-    if wait is None or attempt.status == GONE:
-        return {"state": "dead", "next_attempt": None}
-    return {"next_attempt": now + timedelta(seconds=wait)}
+def _store(conn: Connection, owed: dict[str, OwedDelivery], told: dict[int, ToldEndpoint]) -> None:
+    """Write what changed: together what went well, and each of the others for itself."""
+    arrived = []
+    for which, delivery in owed.items():
+        if delivery.changes.get("state") == "delivered":
+            status, latency = delivery.changes["last_status"], delivery.changes["latency_ms"]
+            arrived.append({"which": which, "number": delivery.attempts, "status": status, "latency": latency})
+        else:
+            conn.execute(_SET_DELIVERY, {"which": which, **delivery.changes})
+    _ARRIVED.run_each(conn, arrived)
+    healthy: dict[int, datetime] = {}
+    for number, endpoint in told.items():
+        if not endpoint.failures and endpoint.state == ACTIVE and "last_success" in endpoint.changes:
+            healthy[number] = endpoint.changes["last_success"]
+        elif endpoint.changes:
+            conn.execute(_SET_ENDPOINT, {"which": number, **endpoint.changes})
+    if healthy:
+        _HEALTHY.run(conn, {"now": max(healthy.values()), "ids": list(healthy)})
+
+
+def _room(one: Sent | Look) -> int:
+    return one.room if isinstance(one, Look) else int(one.more)
+
+
+def _following(conn: Connection, node: str, done: Sequence[Sent | Look], locked: Sequence[int]) -> Claims | None:
+    """Claim what may be sent next: anything where there was room before, or else what goes where these were sent."""
+    room = sum(map(_room, done))
+    if not room:
+        return None
+    now = max(one.now for one in done)
+    if any(isinstance(one, Look) or (one.more and one.anywhere) for one in done):
+        return claim_due(conn, now, node, room)
+    return claim_next(conn, now, node, room, locked)
+
+
+def _shared(found: Claims | None, rooms: Sequence[int]) -> list[Claims | None]:
+    """*found*, given out to those with *rooms* for it."""
+    left = [] if found is None else list(found.claims)
+    shared: list[Claims | None] = []
+    for room in rooms:
+        mine, left = left[:room], left[room:]
+        shared.append(replace(found, claims=tuple(mine)) if found is not None and mine else None)
+    return shared

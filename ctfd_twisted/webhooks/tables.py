@@ -2,10 +2,35 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, LargeBinary, String, Table, Text, UniqueConstraint
+from typing import Any, Final
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
 
 from ctfd_twisted.db.metadata import metadata
 from ctfd_twisted.db.types import JSONValue, UTCDateTime
+
+# What is asked for all the time is a small part of the deliveries, and has indexes of its own, that only statements use
+# which say the very condition.
+_PENDING: Final = "state = 'pending'"
+_CLAIMED: Final = "state = 'pending' AND claimed_until IS NOT NULL"
+_DEAD: Final = "state = 'dead'"
+
+
+def _only(condition: str) -> dict[str, Any]:
+    return {"sqlite_where": text(condition), "postgresql_where": text(condition)}
+
 
 endpoints = Table(
     "ctfp_webhook_endpoints",
@@ -63,8 +88,9 @@ deliveries = Table(
     Column("latency_ms", Integer),
     Column("created", UTCDateTime, nullable=False),
     UniqueConstraint("endpoint_id", "seq", name="ctfp_uq_webhook_deliveries_event"),
-    Index("ctfp_ix_webhook_deliveries_due", "endpoint_id", "state", "next_attempt", "seq"),
-    Index("ctfp_ix_webhook_deliveries_claimed", "claimed_until"),
+    Index("ctfp_ix_webhook_deliveries_due", "endpoint_id", "next_attempt", "seq", **_only(_PENDING)),
+    Index("ctfp_ix_webhook_deliveries_claimed", "endpoint_id", "claimed_until", **_only(_CLAIMED)),
+    Index("ctfp_ix_webhook_deliveries_dead", "endpoint_id", **_only(_DEAD)),
     Index("ctfp_ix_webhook_deliveries_seq", "seq"),
 )
 

@@ -360,9 +360,18 @@ def _deliveries() -> None:
         Column("created", DateTime, nullable=False),
         UniqueConstraint("endpoint_id", "seq", name="ctfp_uq_webhook_deliveries_event"),
     )
-    due = ["endpoint_id", "state", "next_attempt", "seq"]
-    op.create_index("ctfp_ix_webhook_deliveries_due", "ctfp_webhook_deliveries", due)
-    op.create_index("ctfp_ix_webhook_deliveries_claimed", "ctfp_webhook_deliveries", ["claimed_until"])
+    for name, columns, condition in (
+        ("due", ["endpoint_id", "next_attempt", "seq"], "state = 'pending'"),
+        ("claimed", ["endpoint_id", "claimed_until"], "state = 'pending' AND claimed_until IS NOT NULL"),
+        ("dead", ["endpoint_id"], "state = 'dead'"),
+    ):
+        op.create_index(
+            f"ctfp_ix_webhook_deliveries_{name}",
+            "ctfp_webhook_deliveries",
+            columns,
+            sqlite_where=text(condition),
+            postgresql_where=text(condition),
+        )
     op.create_index("ctfp_ix_webhook_deliveries_seq", "ctfp_webhook_deliveries", ["seq"])
     op.create_table(
         "ctfp_webhook_attempts",

@@ -15,12 +15,14 @@ from sqlalchemy import Connection, func, select
 from twisted.internet.task import deferLater
 
 from ctfd_twisted.db.engine import open_engines
+from ctfd_twisted.db.together import ALONE
 from ctfd_twisted.testing.builders import a_challenge, a_solve, a_user
 from ctfd_twisted.testing.webhooks import Receiver, an_endpoint
 from ctfd_twisted.webhooks import bodies, deliveries, outbox, records, store
 from ctfd_twisted.webhooks import endpoints as registered
 from ctfd_twisted.webhooks.events import EXAMPLES, Ping
-from ctfd_twisted.webhooks.records import Attempt, Settled
+from ctfd_twisted.webhooks.outcomes import Attempt, Sent
+from ctfd_twisted.webhooks.records import Settled
 from ctfd_twisted.webhooks.shared_secret import read_shared_secret, rotate_shared_secret
 from ctfd_twisted.webhooks.tables import deliveries as owed
 from ctfd_twisted.webhooks.tables import events
@@ -159,6 +161,29 @@ def test_an_endpoint_may_be_removed_while_events_happen(database_url: str, now: 
     engines.close()
 
 
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_what_somebody_has_locked_keeps_no_other_outcome_waiting(database_url: str, now: datetime) -> None:
+    engines = open_engines(database_url)
+    with engines.writer() as conn, conn.begin():
+        for _ in range(2):
+            an_endpoint(conn)
+        store.emit(conn, now, EXAMPLES[0])
+    with engines.writer() as conn, conn.begin():
+        found = outbox.claim_due(conn, now, "node", 64)
+    assert found is not None
+    attempt = Attempt(now, 7, (), 200, None, b"")
+    sent = [Sent(now, claim, attempt, 0.5, more=True, anywhere=False) for claim in found.claims]
+    with engines.writer() as other, other.begin():
+        other.execute(owed.update().where(owed.c.id == sent[0].claim.delivery_id).values(next_attempt=now))
+        with engines.writer() as conn, conn.begin():
+            told = records.settle("node", lambda *_: None, conn, sent, alone=False)
+        assert told == [ALONE, Settled(None, None)]
+    with engines.writer() as conn, conn.begin():
+        assert records.settle("node", lambda *_: None, conn, sent[:1], alone=True) == [Settled(None, None)]
+        assert conn.execute(select(owed.c.state)).scalars().all() == ["delivered"] * 2
+    engines.close()
+
+
 def test_the_life_of_a_delivery_on_either_database(any_conn: Connection, now: datetime) -> None:
     made = registered.create_endpoint(
         any_conn, now, url="http://r/", events=("user.created",), description=None, standard_webhooks=False
@@ -170,7 +195,8 @@ def test_the_life_of_a_delivery_on_either_database(any_conn: Connection, now: da
     assert found is not None
     (claim,) = found.claims
     attempt = Attempt(now, 7, (("A", "b"),), 500, None, b"\x00\xff")
-    assert records.settle(any_conn, now, "node", claim, attempt, 0.5, lambda *_: None, 1) == Settled(None, None)
+    sent = Sent(now, claim, attempt, 0.5, more=True, anywhere=False)
+    assert records.settle("node", lambda *_: None, any_conn, [sent], alone=False) == [Settled(None, None)]
     delivery, body, (answer,) = deliveries.show_delivery(any_conn, made.id, claim.delivery_id)
     assert (delivery.state, delivery.attempts, body, answer.answer) == ("pending", 1, EXAMPLES[0].body(), "\x00�")
     assert deliveries.redeliver(any_conn, now, made.id, claim.delivery_id).next_attempt == now

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -11,7 +11,7 @@ import msgspec
 import pytest
 import stripe
 from cryptography.fernet import Fernet
-from sqlalchemy import select, update
+from sqlalchemy import event, select, update
 from twisted.internet.task import Clock
 from twisted.logger import capturedLogs
 
@@ -42,7 +42,7 @@ NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 class World:
     """A database, a dispatcher and a receiver."""
 
-    server = MailServer("mail.example", 25, "ctf@example.org")
+    server: MailServer | None = MailServer("mail.example", 25, "ctf@example.org")
 
     def __init__(self) -> None:
         self.clock = Clock()
@@ -53,10 +53,12 @@ class World:
         self.receiver = Receiver(lambda: "")
         self.reach.serve("receiver.example", self.receiver.app.resource())
         self.client = WebhookClient(self.clock, self.reach, "Service-Webhook")
-        self.dispatcher = Dispatcher(
-            self.clock, self.db, self.client, MailAlarm(SEALER, self.server), "node", chance=lambda: 0.5
-        )
+        self.dispatcher = self.a_dispatcher("node")
         self.secret = self.run(read_shared_secret, self.now).secret
+
+    def a_dispatcher(self, node: str) -> Dispatcher:
+        alarm = MailAlarm(SEALER, self.server)
+        return Dispatcher(self.clock, self.db, self.client, alarm, node, chance=lambda: 0.5)
 
     @property
     def now(self) -> datetime:
@@ -80,6 +82,17 @@ class World:
             return b""
 
         self.receiver.answer = answer
+
+    def fail_once(self, beginning: str) -> None:
+        """Let the next statement of this *beginning* fail."""
+        failing = [True]
+
+        def look(_conn: Any, _cursor: Any, statement: str, *_: Any) -> None:
+            if failing and statement.startswith(beginning):
+                failing.clear()
+                raise RuntimeError("the disk is full")
+
+        event.listen(self.db.engines.write_engine, "before_cursor_execute", look)
 
     def seconds(self, seconds: int) -> None:
         self.clock.pump([1.0] * seconds)
@@ -166,7 +179,7 @@ def test_what_was_committed_before_the_start_is_sent_at_the_start(world: World) 
     world.endpoint()
     world.happen(EXAMPLES[0])
     assert world.receiver.events == []
-    again = Dispatcher(world.clock, world.db, world.client, world.dispatcher._alarm, "next")
+    again = world.a_dispatcher("next")
     again.startService()
     assert len(world.receiver.events) == 1
     result_of(again.stopService())
@@ -269,13 +282,17 @@ def test_the_admins_are_told_of_an_endpoint_that_is_disabled(world: World) -> No
 
 
 def test_without_mail_the_state_alone_tells(world: World) -> None:
-    world.dispatcher._alarm = MailAlarm(SEALER, None)
+    world.server = None
+    result_of(world.dispatcher.stopService())
+    again = world.a_dispatcher("next")
+    again.startService()
     world.endpoint()
     world.run(an_admin)
     world.answers(410)
     world.happen(EXAMPLES[0])
     assert world.states() == ["dead"]
     assert world.run(lambda conn: conn.execute(select(outbox.c.id)).all()) == []
+    result_of(again.stopService())
 
 
 def test_the_dead_are_sent_again_when_an_admin_says_so(world: World) -> None:
@@ -312,35 +329,17 @@ def test_stopping_waits_for_what_is_under_way(world: World) -> None:
 
 def test_an_error_of_the_database_costs_a_second(world: World, logged: Sequence[Any]) -> None:
     world.endpoint()
-    whole: Callable[..., Any] = world.db.run
-    failing = [True]
-
-    def run(fn: Any, *args: Any, **kwargs: Any) -> Any:
-        if failing and fn.__name__ == "claim_due":
-            failing.clear()
-            raise RuntimeError("the disk is full")
-        return whole(fn, *args, **kwargs)
-
-    world.db.run = run  # type: ignore[method-assign]
+    world.fail_once("UPDATE ctfp_webhook_deliveries SET claimed_by")
     world.happen(EXAMPLES[0])
     assert world.receiver.events == []
-    assert any("log_failure" in event for event in logged)
+    assert any("log_failure" in one for one in logged)
     world.seconds(1)
     assert len(world.receiver.events) == 1
 
 
 def test_an_outcome_that_is_not_recorded_is_sent_again_with_the_same_id(world: World) -> None:
     world.endpoint()
-    whole: Callable[..., Any] = world.db.run
-    failing = [True]
-
-    def run(fn: Any, *args: Any, **kwargs: Any) -> Any:
-        if failing and fn.__name__ == "settle":
-            failing.clear()
-            raise RuntimeError("the disk is full")
-        return whole(fn, *args, **kwargs)
-
-    world.db.run = run  # type: ignore[method-assign]
+    world.fail_once("INSERT INTO ctfp_webhook_attempts")
     world.happen(EXAMPLES[0])
     world.seconds(16)
     first, second = world.receiver.events
@@ -363,7 +362,7 @@ def test_a_database_that_is_away_is_not_told_of_every_second(world: World, logge
     world.db.writes.waiting = world.db.reads.waiting = WAITING
     world.clock.pump([1] * 10)
     world.db.bus.publish({"webhooks"})
-    assert [event["log_format"] for event in logged[before:]] == []
+    assert [one["log_format"] for one in logged[before:]] == []
     world.db.writes.waiting = world.db.reads.waiting = 0
     world.happen(EXAMPLES[0])
     assert len(world.receiver.events) == 1

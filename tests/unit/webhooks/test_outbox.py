@@ -16,7 +16,7 @@ from ctfd_twisted.testing.webhooks import an_endpoint
 from ctfd_twisted.webhooks import outbox, records, store
 from ctfd_twisted.webhooks.events import EXAMPLES
 from ctfd_twisted.webhooks.outbox import CLAIM, Claim
-from ctfd_twisted.webhooks.records import Attempt
+from ctfd_twisted.webhooks.outcomes import Attempt, Sent
 from ctfd_twisted.webhooks.tables import attempts, deliveries, endpoints
 
 SECOND = timedelta(seconds=1)
@@ -31,7 +31,8 @@ def record(conn: Connection, now: datetime, what: Claim, status: int | None = 20
     node = values.pop("node", "one")
     given = {"error": None if status else "no answer", "answer": b"", "retry_after": None, **values}
     attempt = Attempt(started=now, latency_ms=12, request_headers=(("A", "b"),), status=status, **given)
-    records.record_attempt(conn, now, node, what, attempt, 0.5)
+    sent = Sent(now, what, attempt, 0.5, more=False, anywhere=False)
+    assert len(records.settle(node, lambda *_: None, conn, [sent], alone=True)) == 1
 
 
 def happen(conn: Connection, now: datetime, times: int = 1) -> None:
