@@ -9,14 +9,17 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import strategies as st
 from sqlalchemy import Connection, delete, select, update
 
-from ctfd_twisted.accounts.editing import USER, account_to_change, store_change
+from ctfd_twisted.accounts.brackets import BracketFields, create_bracket, delete_bracket, update_bracket
+from ctfd_twisted.accounts.deletion import delete_team, delete_user
+from ctfd_twisted.accounts.editing import TEAM, USER, account_to_change, store_change
 from ctfd_twisted.accounts.membership import add_member, remove_member
-from ctfd_twisted.accounts.newcomers import insert_user
-from ctfd_twisted.accounts.tables import teams, users
+from ctfd_twisted.accounts.newcomers import insert_team, insert_user
+from ctfd_twisted.accounts.tables import brackets, teams, users
+from ctfd_twisted.challenges.modules_store import ModuleFields, create_module, delete_module, move_challenge
 from ctfd_twisted.challenges.ratings_store import NewRating, rate
 from ctfd_twisted.challenges.recording import NewAttempt
 from ctfd_twisted.challenges.store import update_challenge
-from ctfd_twisted.challenges.tables import dynamic_challenge
+from ctfd_twisted.challenges.tables import dynamic_challenge, modules
 from ctfd_twisted.competition.store import write_config
 from ctfd_twisted.db.notices import EVERYTHING, touch
 from ctfd_twisted.errors import Forbidden, Invalid, Malformed, NotFound
@@ -51,6 +54,8 @@ class Event:
         ]
         for number in self.numbers:
             a_flag(conn, number)
+        #: The ids of those who were deleted, each in the place they had, for who comes after them.
+        self.gone: dict[int, int] = {}
         recompute_values(conn)
 
     def change(self, conn: Connection, change: Change) -> None:
@@ -69,7 +74,7 @@ def _solve(who: int, which: int, late: int = 0) -> Change:
     """*late* is by how many minutes it is stored after it was sent."""
 
     def change(conn: Connection, event: Event) -> None:
-        with suppress(Forbidden):  # the banned and the deleted
+        with suppress(Forbidden, NotFound):  # the banned and the deleted; a challenge that is closed
             attempt(
                 conn,
                 NewAttempt(
@@ -249,6 +254,101 @@ def _freeze(minutes: int | None) -> Change:
     return change
 
 
+def _leave(who: int) -> Change:
+    """Delete somebody as administrators do."""
+
+    def change(conn: Connection, event: Event) -> None:
+        if event.players[who]:
+            delete_user(conn, 0, event.players[who])
+            event.gone[who], event.players[who] = event.players[who], 0
+
+    return change
+
+
+def _come_after(who: int, where: int) -> Change:
+    """Somebody new gets the id of who was deleted, as on SQLite, and goes into a team where one is left."""
+
+    def change(conn: Connection, event: Event) -> None:
+        if who not in event.gone:
+            return
+        user = event.players[who] = event.gone.pop(who)
+        if conn.scalar(select(users.c.id).where(users.c.id == user)) is not None:
+            return  # SQLite has given it to a newcomer
+        insert_user(conn, event.now, id=user, name=f"next {event.now}", email=f"{event.now}@example.org")
+        team = conn.scalar(select(users.c.team_id).where(users.c.id == event.players[where]))
+        if team is not None:
+            add_member(conn, team, user)
+
+    return change
+
+
+def _found_anew(who: int, *, again: bool) -> Change:
+    """Delete somebody's team; perhaps they found another at once, which gets its id."""
+
+    def change(conn: Connection, event: Event) -> None:
+        team = conn.scalar(select(users.c.team_id).where(users.c.id == event.players[who]))
+        if team is not None:
+            delete_team(conn, team)
+            if again:
+                insert_team(conn, event.now, id=team, name=f"anew {event.now}")
+                add_member(conn, team, event.players[who])
+
+    return change
+
+
+def _rename(who: int, name: str) -> Change:
+    def change(conn: Connection, event: Event) -> None:
+        for kind in (USER, TEAM):
+            account = select(users.c.id if kind is USER else users.c.team_id).where(users.c.id == event.players[who])
+            number = conn.scalar(account)
+            if number is not None:
+                store_change(conn, kind, account_to_change(conn, kind, number), {"name": name}, ())
+
+    return change
+
+
+def _change_brackets(who: int, which: int, *, deleted: bool) -> Change:
+    """Make a bracket, rename it, put somebody and their team into it, or delete it."""
+
+    def change(conn: Connection, event: Event) -> None:
+        known = conn.scalars(select(brackets.c.id).order_by(brackets.c.id)).all()
+        if not known:
+            create_bracket(conn, BracketFields(name="first", type="users"))
+        elif deleted:
+            delete_bracket(conn, known[0])
+        elif which == 0:
+            update_bracket(conn, known[0], BracketFields(name=f"later {event.now}"))
+        else:
+            for kind, column in ((USER, users.c.id), (TEAM, users.c.team_id)):
+                number = conn.scalar(select(column).where(users.c.id == event.players[who]))
+                if number is not None:
+                    store_change(conn, kind, account_to_change(conn, kind, number), {"bracket_id": known[0]}, ())
+
+    return change
+
+
+def _switch_mode(mode: str) -> Change:
+    def change(conn: Connection, event: Event) -> None:
+        del event
+        write_config(conn, {"user_mode": mode})
+        recompute_values(conn)
+
+    return change
+
+
+def _close(which: int, *, closed: bool) -> Change:
+    """Put a challenge into a module that is opened to nobody, or delete all modules."""
+
+    def change(conn: Connection, event: Event) -> None:
+        if closed:
+            move_challenge(conn, create_module(conn, ModuleFields("closed")).id, event.numbers[which])
+        else:
+            for module in conn.scalars(select(modules.c.id)).all():
+                delete_module(conn, module)
+
+    return change
+
+
 CHANGES = st.lists(
     st.one_of(
         st.builds(_solve, WHO, WHICH),
@@ -270,6 +370,17 @@ CHANGES = st.lists(
         st.builds(_take_back, st.integers(0, 9)),
         st.builds(_set_value, st.sampled_from([0, 100, 250])),
         st.builds(_freeze, st.sampled_from([None, -2, 0, 3])),
+        st.builds(_leave, WHO),
+        st.builds(_come_after, WHO, WHO),
+        st.builds(_found_anew, WHO, again=st.booleans()),
+        st.builds(
+            _rename,
+            WHO,
+            st.sampled_from(["Ann", "%d 100%", '"\\']),
+        ),
+        st.builds(_change_brackets, WHO, WHICH, deleted=st.sampled_from([False, False, True])),
+        st.builds(_switch_mode, st.sampled_from(["users", "teams"])),
+        st.builds(_close, WHICH, closed=st.booleans()),
     ),
     max_size=25,
 )

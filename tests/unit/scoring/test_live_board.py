@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from itertools import zip_longest
 from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from sqlalchemy import Connection, select, update
 
 from ctfd_twisted.accounts.tables import users
 from ctfd_twisted.challenges.catalogue import NEWS, grow_catalogue, read_catalogue
 from ctfd_twisted.challenges.catalogue import TOPICS as CATALOGUE_TOPICS
+from ctfd_twisted.challenges.ratings_store import NewRating, rate
 from ctfd_twisted.competition.store import read_competition, write_config
 from ctfd_twisted.db.database import Database, start_inline
 from ctfd_twisted.db.engine import open_engines
@@ -59,6 +62,38 @@ def test_growing_step_by_step_is_adding_up_from_nothing(mode: str, changes: list
         assert grown[0] == result_of(db.read(lambda conn: standings(conn, read_competition(conn))))
         assert result_of(catalogue.get()) == result_of(db.read(read_catalogue))
     db.close()
+
+
+@pytest.mark.parametrize("mode", ["users", "teams"])
+@given(changes=CHANGES, heard=st.lists(st.integers(0, 4), max_size=25))
+@settings(max_examples=20, deadline=None)
+def test_a_node_that_hears_late_or_twice_comes_to_the_same_board(
+    mode: str, changes: list[Change], heard: list[int]
+) -> None:
+    """It makes and grows its board between commits whose news it hears only later, in whatever order and number."""
+    engines = open_engines("sqlite://")
+    metadata.create_all(engines.write_engine)
+    near, far = (Database(engines, Bus(), write=start_inline, read=start_inline) for _ in range(2))
+    event = result_of(near.run(Event, mode))
+    late: list[frozenset[str]] = []
+    near.bus.subscribe(late.append)
+    board = PublicBoard(far, "/ctf")
+    catalogue = GrowingSnapshot(far, far.bus, read_catalogue, grow_catalogue, topics=CATALOGUE_TOPICS, prefixes=NEWS)
+    for change, count in zip_longest(changes, heard, fillvalue=0):
+        if not isinstance(change, int):
+            result_of(near.run(event.change, change))
+        for news in late[:count]:
+            far.bus.publish(news)
+        result_of(board.get())
+        result_of(catalogue.get())
+        # Half of it is told once more.
+        del late[: count // 2]
+    for news in reversed(late):
+        far.bus.publish(news)
+    made = facts(result_of(far.read(lambda conn: LiveBoard(conn, "/ctf", Press()).board)))
+    assert facts(result_of(board.get())) == made
+    assert result_of(catalogue.get()) == result_of(far.read(read_catalogue))
+    far.close()
 
 
 def test_members_of_a_team_are_shown_with_their_own_points(db: Database) -> None:
@@ -142,6 +177,24 @@ def test_more_news_than_is_worth_adding_is_read_anew(db: Database) -> None:
         result_of(db.run(tell_points, number, None))
     assert result_of(snapshot.get()) == 0
     assert calls == ["build", "grow", "build"]
+
+
+def test_a_rating_leaves_the_value_that_is_shown_after_the_freeze(db: Database) -> None:
+    """Where CTFd left a stored value behind that it did not compute anew."""
+
+    def begin(conn: Connection) -> tuple[int, int]:
+        challenge, user = a_challenge(conn, dynamic={"initial": 500}, value=100), a_user(conn)
+        a_solve(conn, challenge, user, date=NOW - timedelta(days=1))
+        write_config(conn, {"freeze": int(NOW.timestamp()), "user_mode": "users"})
+        return challenge, user
+
+    challenge, user = result_of(db.run(begin))
+    catalogue = GrowingSnapshot(db, db.bus, read_catalogue, grow_catalogue, topics=CATALOGUE_TOPICS, prefixes=NEWS)
+    assert result_of(catalogue.get()).entries[challenge].public.value == 500
+    result_of(db.run(lambda conn: rate(conn, NOW - timedelta(hours=1), user, challenge, NewRating(1))))
+    grown = result_of(catalogue.get())
+    assert grown == result_of(db.read(read_catalogue))
+    assert (grown.entries[challenge].public.value, grown.entries[challenge].public.ratings.count) == (500, 1)
 
 
 def test_an_account_that_is_hidden_by_hand_is_told_and_gone(db: Database) -> None:
