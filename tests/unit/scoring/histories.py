@@ -215,7 +215,7 @@ def _edit(decay: int) -> Change:
 def _give(who: int, value: int) -> Change:
     def change(conn: Connection, event: Event) -> None:
         fields = AwardFields(user_id=event.players[who], value=value, name="award", category="")
-        with suppress(NotFound, Malformed):  # the deleted
+        with suppress(NotFound, Malformed, Invalid):  # the deleted, and who has no team
             create_award(conn, event.now, fields)
 
     return change
