@@ -9,6 +9,7 @@ import msgspec
 from sqlalchemy import Connection
 
 from ctfd_twisted.accounts.brackets import Bracket, BracketFilter, list_brackets
+from ctfd_twisted.accounts.newcomers import JOINED
 from ctfd_twisted.db.database import Database
 from ctfd_twisted.db.snapshot import KeyedSnapshots, Snapshot
 from ctfd_twisted.http.answers import Answer
@@ -51,7 +52,8 @@ class ScoreboardPages:
         self._pages = pages
         self._board = board
         self._brackets = Snapshot(db, db.bus, read_brackets, ("accounts", "config"))
-        self._graphs = KeyedSnapshots(db, db.bus, read_graph, BOARD_TOPICS, limit=100)
+        # Each is kept under its board, so what makes another board lets go of it.
+        self._graphs = KeyedSnapshots(db, db.bus, read_graph, (*BOARD_TOPICS, JOINED), limit=100)
         self._rows = Kept()
         # Graph and table by bracket, with what they were drawn of: hundreds of rows are drawn once a change, not once
         # a reader.
