@@ -99,7 +99,8 @@ class Tops:
         try:
             found = await self._db.build(read_histories, wanted, missing, existing)
         finally:
-            self._readings.remove(heard)
+            # By what it is: another may have heard the same.
+            self._readings = [other for other in self._readings if other is not heard]
         if None not in heard and kept is self._histories:
             kept |= {account_id: history for account_id, history in found.items() if account_id not in heard}
         return self._made(wanted, rows, known | found)

@@ -102,6 +102,25 @@ def test_what_one_gained_while_histories_were_read_is_read_again() -> None:
     house.db.close()
 
 
+def test_of_two_readings_at_once_each_hears_for_itself() -> None:
+    house = House()
+    result_of(house.tops.get(house.first(), 5))
+    result_of(house.db.run(house.award, 0))
+    wanted = house.first()
+    house.slow = True
+    waiting = [house.tops.get(wanted, count) for count in (5, 1)]
+    (first, second), house.pending = house.pending, []
+    outcome: list[tuple[bool, Any]] = []
+    start_inline(first[0], lambda *told: outcome.append(told))
+    start_inline(*second)
+    house.slow = False
+    result_of(house.db.run(house.award, 0))  # the first has read, and does not know of this
+    first[1](*outcome[0])
+    assert [result_of(one).body.count(b'"value":10') for one in waiting] == [2, 2]
+    assert result_of(house.tops.get(house.first(), 5)).body.count(b'"value":10') == 3
+    house.db.close()
+
+
 def test_all_who_wait_share_one_reading() -> None:
     house = House()
     wanted = house.first()
