@@ -42,6 +42,8 @@ RenderView = Callable[[Call, Mapping[str, Any]], str]
 #: Signs a payload at an instant.
 Sign = Callable[[datetime, object], str]
 
+#: What finished details may weigh together, in bytes: those of ten thousand players who each look at one.
+_ROOM: Final = 48 * 2**20
 #: A detail is answered from memory for so long; the links to files in it are good for an hour.
 _FRESH: Final = timedelta(minutes=30)
 #: That a player has opened a challenge is noted again after this, in case it was lost; only the first time is kept.
@@ -81,7 +83,7 @@ class ChallengesApi:
         self._sign = sign
         self._render_view = render_view
         self._listings: dict[tuple[bool, bool], tuple[Catalogue, Listing]] = {}
-        self._details: Memo[Shared] = Memo(lambda version: version.weight)
+        self._details: Memo[Shared] = Memo(lambda version: version.weight, _ROOM)
         self._looked: Throttle[tuple[int, int]] = Throttle(_LOOK_AGAIN)
         self._looks = behind.notes(record_opened)
 
