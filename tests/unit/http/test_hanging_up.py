@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 from sqlalchemy import Connection, func, select
-from twisted.internet.testing import StringTransportWithDisconnection
 
-from ctfd_twisted.db.database import Done, start_inline
-from ctfd_twisted.http.server import QuietSite
 from ctfd_twisted.scoring.tables import submissions
 from ctfd_twisted.testing import MemoryPlatform
 from ctfd_twisted.testing.builders import a_challenge
+from tests.unit.http.held import HeldThreads
 
 
-class Held:
+class Held(HeldThreads):
     """A platform whose threads work when the test says so, and somebody who has asked before."""
 
     def __init__(self) -> None:
@@ -25,26 +21,7 @@ class Held:
         self.challenge_id = self.platform.run(a_challenge)
         self.player = self.platform.player("ada")
         self.player.get("/api/v1/challenges")
-        self.pending: list[tuple[Callable[[], Any], Done]] = []
-        for turns in (self.platform.db._read_turns, self.platform.db._write_turns):
-            turns._start = lambda work, done: self.pending.append((work, done))
-
-    def work(self) -> None:
-        """Let the threads do all that waits, until nothing does."""
-        while self.pending:
-            work, done = self.pending.pop(0)
-            start_inline(work, done)
-
-    def ask(self, method: str, path: str, body: object = None) -> StringTransportWithDisconnection:
-        channel = QuietSite(self.platform.platform.resource, self.platform.clock).buildProtocol(None)
-        transport: Any = StringTransportWithDisconnection()
-        transport.protocol = channel
-        channel.makeConnection(transport)
-        content = b"" if body is None else json.dumps(body).encode()
-        head = f"{method} {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Token {self.player.token}\r\n"
-        kind = f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
-        channel.dataReceived(head.encode() + kind.encode() + content)
-        return transport  # type: ignore[no-any-return]
+        super().__init__(self.platform, self.player)
 
 
 @pytest.fixture

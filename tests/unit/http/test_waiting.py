@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from sqlalchemy import Connection, func, select
-from twisted.internet.testing import StringTransportWithDisconnection
 
 from ctfd_twisted.db.database import Done, start_inline
-from ctfd_twisted.http.server import QuietSite
 from ctfd_twisted.scoring.tables import awards
 from ctfd_twisted.testing import MemoryPlatform
+from tests.unit.http.held import HeldThreads
 
 AWARDS = "/api/v1/awards"
 
 
-class Held:
+class Held(HeldThreads):
     """A platform whose threads work when the test says so, and an administrator who has asked before."""
 
     def __init__(self) -> None:
@@ -28,26 +26,7 @@ class Held:
         for _ in range(2):
             assert self.admin.get(AWARDS).status == 200
             assert self.admin.post(AWARDS, self.award).status == 200
-        self.pending: list[tuple[Callable[[], Any], Done]] = []
-        for turns in (self.platform.db._read_turns, self.platform.db._write_turns):
-            turns._start = lambda work, done: self.pending.append((work, done))
-
-    def work(self) -> None:
-        """Let the threads do all that waits, until nothing does."""
-        while self.pending:
-            start_inline(*self.pending.pop(0))
-
-    def ask(self, method: str, path: str, body: object = None) -> StringTransportWithDisconnection:
-        """Ask as the administrator."""
-        channel = QuietSite(self.platform.platform.resource, self.platform.clock).buildProtocol(None)
-        transport: Any = StringTransportWithDisconnection()
-        transport.protocol = channel
-        channel.makeConnection(transport)
-        content = b"" if body is None else json.dumps(body).encode()
-        head = f"{method} {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Token {self.admin.token}\r\n"
-        kind = f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
-        channel.dataReceived(head.encode() + kind.encode() + content)
-        return transport  # type: ignore[no-any-return]
+        super().__init__(self.platform, self.admin)
 
 
 @pytest.fixture
