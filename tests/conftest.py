@@ -63,10 +63,10 @@ def memory_engine() -> Iterator[Engine]:
 def conn(memory_engine: Engine) -> Iterator[Connection]:
     """A transaction on an empty SQLite in memory with every table; it is rolled back after the test."""
     with memory_engine.connect() as connection, connection.begin() as transaction:
+        # Topics are kept on the driver's connection, which the test before may have had as well, and broken off.
+        taken_topics(connection)
         yield connection
         transaction.rollback()
-        # Topics are kept on the driver's connection, which the next test gets as well.
-        taken_topics(connection)
 
 
 class PostgreSQL:
