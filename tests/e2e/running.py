@@ -40,6 +40,24 @@ def eventually(look: Callable[[], T | None], what: str, deadline: float = DEADLI
     raise AssertionError(f"never happened: {what}")
 
 
+class Crowd:
+    """Threads that each do one *work*, which looks itself whether ``_over`` is set, while a ``with`` lasts."""
+
+    def __init__(self, *work: Callable[[], object]) -> None:
+        self._over = threading.Event()
+        self._threads = [threading.Thread(target=one) for one in work]
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        for thread in self._threads:
+            thread.join()
+
+
 class Running:
     """A process, and what it prints."""
 

@@ -9,7 +9,6 @@ import signal
 import socket
 import ssl
 import subprocess
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,7 +19,7 @@ import pytest
 import requests
 from nodes import Node, started
 from organiser import set_up
-from running import Running, eventually
+from running import Crowd, Running, eventually
 
 from ctfd_twisted.settings.reading import read_configuration
 from tests.conftest import PostgreSQL
@@ -219,28 +218,17 @@ def test_events_come_through_as_they_happen(proxied: Proxied) -> None:
     assert "text/event-stream" in heard
 
 
-class Load:
+class Load(Crowd):
     """Readers through HAProxy until they are told to stop; the statuses that they saw."""
 
     def __init__(self, proxied: Proxied) -> None:
         self._proxied = proxied
-        self._over = threading.Event()
+        super().__init__(*[self._read] * 3)
         self.statuses: Counter[int] = Counter()
-        self._threads = [threading.Thread(target=self._read) for _ in range(3)]
 
     def _read(self) -> None:
         while not self._over.is_set():
             self.statuses[self._proxied.haproxy.ask("/api/v1/challenges", *self._proxied.signed_in)[0]] += 1
-
-    def __enter__(self) -> Self:
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        for thread in self._threads:
-            thread.join()
 
 
 @needs_haproxy

@@ -6,15 +6,13 @@ import os
 import re
 import signal
 import socket
-import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Self
 
 import pytest
 import requests
 from organiser import set_up
-from running import PlatformProcess, eventually
+from running import Crowd, PlatformProcess, eventually
 
 ATTEMPT = "/api/v1/challenges/attempt"
 FLAGS = 60
@@ -76,15 +74,14 @@ def event(platform: PlatformProcess) -> Event:
     return Event(platform, set_up(platform))
 
 
-class Load:
+class Load(Crowd):
     """Readers that ask as fast as they can until they are told to stop; what went wrong is kept."""
 
     def __init__(self, event: Event) -> None:
         self._event = event
-        self._over = threading.Event()
+        super().__init__(*[self._read] * 4)
         self.faults: list[str] = []
         self.answers = 0
-        self._threads = [threading.Thread(target=self._read) for _ in range(4)]
 
     def _read(self) -> None:
         while not self._over.is_set():
@@ -96,16 +93,6 @@ class Load:
             self.answers += 1
             if reply.status_code != 200:
                 self.faults.append(f"{reply.status_code}: {reply.text[:200]}")
-
-    def __enter__(self) -> Self:
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        for thread in self._threads:
-            thread.join()
 
 
 def test_a_reload_refuses_nobody(platform: PlatformProcess, event: Event) -> None:
